@@ -14,6 +14,12 @@ target_compile_options(sma_flags INTERFACE
     $<$<C_COMPILER_ID:Clang>:-Wno-string-concatenation> # a long text in an array is wrapped by the formatter
     -fno-strict-overflow -fno-delete-null-pointer-checks -fno-common
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+if(SMA_TEST_CLOCK)
+    if(CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$")
+        message(FATAL_ERROR "SMA_TEST_CLOCK is for tests: what people use keeps the time of the machine")
+    endif()
+    target_compile_definitions(sma_flags INTERFACE SMA_TEST_CLOCK)
+endif()
 if(SMA_WERROR)
     target_compile_options(sma_flags INTERFACE -Werror)
 endif()
@@ -35,13 +41,15 @@ if(SMA_SANITIZE)
     if(SMA_SANITIZE MATCHES "undefined")
         target_compile_options(sma_flags INTERFACE -fno-sanitize-recover=undefined)
     endif()
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release" OR CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+else()
+    set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
     target_compile_options(sma_flags INTERFACE
-        -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection)
+        "$<${optimised}:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3;-fstack-protector-strong;-fstack-clash-protection>")
     if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-        target_compile_options(sma_flags INTERFACE -fcf-protection=full)
+        target_compile_options(sma_flags INTERFACE $<${optimised}:-fcf-protection=full>)
     endif()
-    target_link_options(sma_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
+    target_link_options(sma_flags INTERFACE
+        "$<${optimised}:-pie;-Wl,-z,relro,-z,now,-z,noexecstack;-Wl,--as-needed>")
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/arrows.cmake)
@@ -81,45 +89,4 @@ function(sma_library name)
     foreach(seen ${arg_SEES})
         target_include_directories(${name} PUBLIC $<TARGET_PROPERTY:${seen},INTERFACE_INCLUDE_DIRECTORIES>)
     endforeach()
-endfunction()
-
-# The thread sanitizer compares threads. Left out of what is built and run with it: tests of one thread (the store's, which
-# drive it by hand, words, rules, files), the command line, and of scenarios in which the same threads do the same things
-# all but one. What these find is found with the other sanitizers.
-set(SMA_SAYS_NOTHING_OF_THREADS
-    test_store_.* test_state_[a-v].* test_text_.* test_config.* test_approval.* test_access.* test_doctor.* test_init.*
-    test_cli.* test_mcp_tls test_skills.* test_markup.* test_media.* test_web_rules test_files.* test_run_.* test_fake_.*
-    scenario_cli scenario_chat_terminal scenario_commands scenario_documents init_wizard init_flags scenario_doctor
-    scenario_model_matrix scenario_model_price scenario_openai_world scenario_past scenario_pictures_refused scenario_seen
-    scenario_bench scenario_chaos scenario_skills scenario_budget scenario_provider_keys scenario_why_.*
-    scenario_simulate scenario_feishu_weather scenario_feishu_sending scenario_qq_weather scenario_differ_feishu
-    scenario_differ_qq scenario_bots_feishu scenario_bots_qq scenario_listen_feishu scenario_listen_qq
-    scenario_chat_tools_feishu scenario_chat_tools_qq scenario_approval_people scenario_approval_tools
-    scenario_approval_qq scenario_telegram_review)
-list(JOIN SMA_SAYS_NOTHING_OF_THREADS "|" SMA_SAYS_NOTHING_OF_THREADS)
-
-# sma_test(name LABEL unit SOURCES ... LINK ... [TIMEOUT s] [ARGS ...]): one program, one process.
-function(sma_test name)
-    cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK;ARGS" ${ARGN})
-    add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE sma_flags ${arg_LINK})
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
-    target_compile_definitions(${name} PRIVATE SMA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 60)
-    endif()
-    if(SMA_SANITIZE) # slower, and on a busy machine slower again
-        math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 4")
-    endif()
-    if(SMA_SANITIZE MATCHES "thread" AND name MATCHES "^(${SMA_SAYS_NOTHING_OF_THREADS})$" AND
-       NOT name STREQUAL "test_store_actor")
-        set(arg_LABEL left_out)
-        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-    endif()
-    set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
-    if(arg_LABEL STREQUAL "scenario") # they wait: the quick ones fill the gaps behind them
-        set_tests_properties(${name} PROPERTIES COST 15)
-    endif()
-    set_property(GLOBAL APPEND PROPERTY SMA_TESTS_${arg_LABEL} ${name})
 endfunction()

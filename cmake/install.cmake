@@ -68,7 +68,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # libwebsockets opens its plugin for libuv by itself: no linker sees it
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "ca-certificates, libedit2, libwebsockets-evlib-uv, util-linux")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "ca-certificates, libedit2, libwebsockets-evlib-uv, passwd, util-linux")
+# The user that the unit runs as.
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/packaging/postinst)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "bubblewrap")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "shipmyagent-simulators, libarchive-tools")
 include(CPack)

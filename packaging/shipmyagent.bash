@@ -78,13 +78,13 @@ _shipmyagent() {
         options="--json --yes --help" valued=""
         verbs="list check accept add" first=folder second=text ;;
     mcp)
-        options="--json --device --scope --port --help" valued="--scope --port"
-        verbs="list login logout" first=folder second=text ;;
+        options="--json --device --yes --scope --port --help" valued="--scope --port"
+        verbs="list login logout accept" first=folder second=text ;;
     memory)
         options="--user --folder --yes --help" valued="--user --folder"
         verbs="list search forget path" first=folder second=text ;;
     simulate)
-        options="--port --talk --help" valued="--port"
+        options="--port --talk --play --project --case --patience --help" valued="--port --play --project --case --patience"
         verbs="telegram feishu qq model" first=none second=none ;;
     bench)
         options="--platform --rate --closed --chats --duration --model-ms --json --compare --help" valued="--platform --rate --closed --chats --duration --model-ms --json --compare"
@@ -167,6 +167,10 @@ _shipmyagent() {
         "memory --user") kind=text list="" ;;
         "memory --folder") kind=folder list="" ;;
         "simulate --port") kind=text list="" ;;
+        "simulate --play") kind=file list="" ;;
+        "simulate --project") kind=folder list="" ;;
+        "simulate --case") kind=text list="" ;;
+        "simulate --patience") kind=text list="" ;;
         "bench --platform") kind=words list="telegram feishu qq http" ;;
         "bench --rate") kind=text list="" ;;
         "bench --closed") kind=text list="" ;;

@@ -96,7 +96,7 @@ _shipmyagent() {
             '--qq-sandbox[use QQ'\''s sandbox]' \
             '--proxy=[the way out\: http\://HOST\:PORT, socks5h\://...]:text: ' \
             '--owner=[who decides, e.g. telegram\:1001; may be repeated]:text: ' \
-            '--rules=[let ls, cat, head, grep, git status|diff|log run without a]:words:(read-only none)' \
+            '--rules=[let programs that only read (ls, cat, grep, find, git log ...)]:words:(read-only none)' \
             '--port=[of the HTTP API (default\: the first that is free from 3000)]:text: ' \
             '--untested[test neither key nor token]' \
             '--chat[then talk to it here]' \
@@ -222,9 +222,10 @@ _shipmyagent() {
         _arguments '(- *)--help[say what it does]' \
             '--json[list\: as JSON]' \
             '--device[login\: with a code that is entered in a browser anywhere]' \
+            '--yes[accept\: what is shown, without a question]' \
             '--scope=[login\: ask for these rights instead of those that the server names]:text: ' \
             '--port=[login\: where the browser comes back to on this machine; any free one otherwise]:text: ' \
-            '1:what: _shipmyagent_first folder list login logout' \
+            '1:what: _shipmyagent_first folder list login logout accept' \
             '2:text: ' \
             '*:folder:_files -/' ;;
     memory)
@@ -239,6 +240,10 @@ _shipmyagent() {
         _arguments '(- *)--help[say what it does]' \
             '--port=[listen there (default\: any free port)]:text: ' \
             '--talk[you are the person the bot talks to\: type, and read it here]' \
+            '--play=[play a script of what people say and must see (docs/notes/talks.md), and end]:file:_files' \
+            '--project=[with --play\: a copy of this project'\''s configuration]:folder:_files -/' \
+            '--case=[with --play\: only the cases whose names hold this]:text: ' \
+            '--patience=[with --play\: how many seconds each wait may take (default\: 20)]:text: ' \
             '1:what: _shipmyagent_first none telegram feishu qq model' ;;
     bench)
         _arguments '(- *)--help[say what it does]' \

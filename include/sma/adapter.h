@@ -90,6 +90,8 @@ struct sma_adapter_ops
     /** Pure: how many messages the platform takes in answer to one of this chat: DELIVER says how
      *  often it was answered, the model how many are left. NULL: as many as you like. */
     uint32_t (*replies_max)(const struct sma_route *route);
+    /** Pure: is this part, of render(), a file? When it is late words pass it. NULL = never. */
+    bool (*is_file)(struct sma_str part_bytes);
     /** Pure: is this a place where several people talk? For group_per_minute. NULL = never. */
     bool (*is_group)(const struct sma_route *route);
     /** WEBHOOK questions are wanted: requests to /webhooks/<name>. The program then does not start

@@ -12,6 +12,7 @@
 
 struct sma_params;
 struct sma_chat_rule;
+struct sma_decisive;
 struct sma_hook;
 enum sma_llm_api
 {
@@ -183,12 +184,14 @@ struct sma_config
     const struct sma_config_llm *llm_small;
     /* llm.patienceS: how long a run waits for a model that cannot be reached; default 900 */
     int64_t llm_patience_s;
-    int agent_concurrency;  /* 1.. */
-    int agent_helpers;      /* agent.helpers: sub-agents of one run at once; 0 = none */
-    int agent_helper_steps; /* agent.helperSteps */
-    bool queue_is_fair;     /* queue.order: fair (default) | fifo */
-    uint8_t queue_mode;     /* enum sma_queue_mode; queue.mode */
-    int queue_quiet_ms;     /* queue.quietMs: of collect; 0 = a run starts at once */
+    int agent_concurrency;     /* 1.. */
+    bool agent_is_strict;      /* agent.strict: one run at a time, whatever it waits for */
+    int agent_command_seconds; /* agent.commandSeconds: of one person's commands an hour; 0 = any */
+    int agent_helpers;         /* agent.helpers: sub-agents of one run at once; 0 = none */
+    int agent_helper_steps;    /* agent.helperSteps */
+    bool queue_is_fair;        /* queue.order: fair (default) | fifo */
+    uint8_t queue_mode;        /* enum sma_queue_mode; queue.mode */
+    int queue_quiet_ms;        /* queue.quietMs: of collect; 0 = a run starts at once */
     int queue_chat_waiting_max, queue_waiting_max;
     bool durability_is_none; /* durability: "full" (default) | "none" */
     enum sma_language language;
@@ -207,6 +210,9 @@ struct sma_config
     int64_t memory_quiet_s;       /* memory.quietS: nobody has spoken there for so long */
     const char *permissions_json; /* raw, for the permission engine; "" when absent */
     struct sma_config_web web;
+    /* files that decide what the program is and runs (runtime/decisive/decisive.h) */
+    const struct sma_decisive *decisive;
+    size_t decisive_count;
     struct sma_config_adapter adapters[32];
     size_t adapter_count;
     const char *late_values; /* see sma_config_warn_late */

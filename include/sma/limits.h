@@ -23,6 +23,7 @@
 #define SMA_ASK_TOOL_COUNT_MAX 2048    /* agent -> tools; further calls wait */
 #define SMA_ASK_MCP_COUNT_MAX 512      /* agent -> mcp; further calls wait */
 #define SMA_ASK_ELICIT_COUNT_MAX 32    /* mcp -> agent, questions of servers; more are declined */
+#define SMA_ASK_HELD_COUNT_MAX 64      /* mcp -> store, servers that are held; more ask later */
 #define SMA_ASK_SAMPLE_COUNT_MAX 8     /* mcp -> agent, requests to the model; more are refused */
 #define SMA_ASK_MEMORY_COUNT_MAX 1024  /* agent -> memory; recall goes without at the limit */
 #define SMA_ASK_RECEIPT_COUNT_MAX 1024 /* dispatcher -> store */
@@ -73,8 +74,13 @@
 /* -- people and preparation -------------------------------------------------------------------- */
 /* then a run starts without what could not be fetched */
 #define SMA_PREPARE_S 90
+/* a file that did not get there for so long, or so often, lets the words behind it pass */
+#define SMA_DELIVERY_FILE_S 10
+#define SMA_DELIVERY_FILE_ATTEMPT_COUNT 4
 /* an album is complete after this long without a further piece */
 #define SMA_GROUP_QUIET_MS 700
+/* ... of a text that the client has cut, and of what is forwarded and the words with it */
+#define SMA_GROUP_GESTURE_QUIET_MS 1500
 /* pieces of one album; further ones are messages of their own */
 #define SMA_GROUP_COUNT_MAX 32
 #define SMA_FOLLOWUP_WINDOW_MS 600000 /* default of adapters.<platform>.followupWindowMs */
@@ -118,6 +124,11 @@
 /* in a row: requests made shorter before one is answered */
 #define SMA_SHRINK_COUNT_MAX 6
 #define SMA_CONCURRENCY_MAX 1024
+/* a run keeps its place in agent.concurrency so long after a step that has opened calls, and after
+ * one behind which the model is asked; then it is others' until the next step (adr 0090) */
+#define SMA_PLACE_CALL_MS 1000
+#define SMA_PLACE_MODEL_MS 10000
+#define SMA_PLACE_OTHER_MS 2000 /* ... for a person of whom no run is open (adr 0101) */
 #define SMA_TOOL_RESULT_BYTES_MAX 30000
 #define SMA_SEND_WAIT_S 30 /* then chat_send answers "queued" */
 
@@ -149,6 +160,9 @@
 #define SMA_MODEL_CONNECT_S 10
 /* of a stream, from the moment the request leaves; a hang is repeated once */
 #define SMA_MODEL_FIRST_BYTE_S 60
+/* the same of a server on this machine or in a private network: it loads a model first, and reads
+ * slowly; what it was given it is not given again */
+#define SMA_MODEL_LOCAL_FIRST_BYTE_S 600
 /* the same without streaming: the answer comes whole */
 #define SMA_MODEL_WHOLE_S 300
 #define SMA_MODEL_IDLE_S 90 /* since the last data event; comments do not count */
@@ -157,6 +171,11 @@
 /* -- working tools ----------------------------------------------------------------------------- */
 #define SMA_EXEC_COUNT_MAX 64 /* commands at once; further ones wait for a place */
 /* default of exec_shell's timeout (protocols/project.md §9.4) */
+/* so often a program was agreed to: then its cards offer to allow it for good */
+#define SMA_PROGRAM_YES_COUNT 3
+#define SMA_EXEC_PERSON_PLACE_COUNT 16 /* of them those of one person; his further ones wait */
+/* persons whose time of commands is remembered; beyond it whose hour is the oldest is forgotten */
+#define SMA_EXEC_PERSON_COUNT_MAX 256
 #define SMA_EXEC_TIMEOUT_MS 30000
 #define SMA_EXEC_TIMEOUT_MS_MAX 3600000 /* a longer one is cut to this; so is 0 */
 #define SMA_EXEC_KILL_MS 2000           /* from SIGTERM to SIGKILL of the whole group */
@@ -177,6 +196,8 @@
 #define SMA_FILE_SEARCH_COUNT_MAX 200 /* lines of one search_files */
 #define SMA_FILE_SEARCH_MS 10000      /* then it gives what it has and says so */
 /* identical failing calls of one run; further ones are not carried out */
+/* the same call with the same result, unknown tools: the run is summed up; told from the third */
+#define SMA_LOOP_COUNT_MAX 6
 #define SMA_REPEAT_COUNT_MAX 3
 
 /* -- MCP servers ------------------------------------------------------------------------------- */
@@ -220,8 +241,6 @@
 #define SMA_MCP_PROMPT_COUNT_MAX 128         /* the same */
 #define SMA_MCP_PROMPT_BYTES_MAX (32 * 1024) /* of what one gives; what is beyond is cut */
 #define SMA_MCP_PROMPT_MS 20000              /* then it is not waited for, and the chat is told */
-/* a run that waits for nothing but servers keeps its place in agent.concurrency so long */
-#define SMA_MCP_PLACE_MS 1000
 #define SMA_MCP_CHANGED_LOG_S 60 /* between two lines that say that a server's list has changed */
 /* for discovery; silence means a server of the older era */
 #define SMA_MCP_PROBE_MS 3000
@@ -256,6 +275,8 @@
 #define SMA_MCP_UNASKED_MS 10000
 /* after a call's time-out, for any word at all; then the server is started anew */
 #define SMA_MCP_PING_MS 10000
+/* calls in a row without a readable answer; then a ping decides if the server is started anew */
+#define SMA_MCP_UNCLEAR_COUNT_MAX 2
 /* lines in a row that are no message; then the server is started anew */
 #define SMA_MCP_GARBAGE_COUNT_MAX 10000
 /* servers over HTTP: requests of one under way, with the standing stream; over it, it is lost */
@@ -365,7 +386,7 @@
 #define SMA_LEARNED_MEMBER_COUNT_MAX 16 /* of one target */
 /* of the name of a target or member; longer ones are not kept */
 #define SMA_LEARNED_BYTES_MAX 512
-#define SMA_LEARNED_DAYS 30             /* then it is tried again: providers change */
+#define SMA_LEARNED_DAYS 7              /* then it is tried again: providers change */
 #define SMA_PERSON_MINUTE_COUNT_MAX 600 /* highest limits.perPersonPerMinute */
 #define SMA_USAGE_DAYS 400              /* sums of usage are kept for so long */
 /* sums of one day; further chats and people count in one row together */

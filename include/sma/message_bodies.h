@@ -126,6 +126,7 @@ BODY(sma_ingress)
     FIELD(int64_t, sent_ms) /* the platform's date of it, as it came; 0 = not said */
     FIELD(bool, is_reply)                    /* it answers or quotes a message */
     FIELD(bool, is_forward) /* not its sender's own words: forwarded, or made by another program */
+    FIELD(bool, is_behind)  /* forwarded with his words right before it: it goes into their run */
     FIELD(bool, is_edited)                   /* not as it was sent */
     FIELD(struct sma_stamps, stamps)
 END
@@ -158,6 +159,7 @@ BODY(sma_prepare)
     PART(sma_route, route)
     TEXT(preparation)                        /* as in INGRESS; empty = only the role is wanted */
     FIELD(bool, wants_role)
+    FIELD(bool, is_role_open) /* with wants_role: the message runs whatever it is, and soon */
     FIELD(bool, wants_profile) /* of no message: what is route.user_id called? */
 END
 
@@ -303,6 +305,8 @@ END
 BODY(sma_collected)
     FIELD(uint64_t, seq)
     FIELD(uint8_t, change) /* enum sma_change: of message_id, not a message of its own */
+    FIELD(bool, is_behind) /* as in INGRESS */
+    FIELD(bool, is_piece)  /* of a text that came in pieces: its words stand in the run's own */
     FIELD(int64_t, wall_ms)
     TEXT(user_id)
     TEXT(user_name)
@@ -427,9 +431,9 @@ BODY(sma_step)
      * its person writes is told to it (STEER is_answer), and it takes no place of
      * agent.concurrency */
     FIELD(bool, asks_words)
-    /* NOTE: the run waits for nothing but answers of servers: until its next RESULTS or CHILD it
-     * takes no place of agent.concurrency */
-    FIELD(bool, leaves_place)
+    /* CHILD: a sub-agent's calls come next, not a model. The place that the run has in
+     * agent.concurrency is kept for a shorter time then (limits.h, SMA_PLACE_CALL_MS) */
+    FIELD(bool, opens_calls)
 END
 
 BODY(sma_step_done)
@@ -650,6 +654,7 @@ BODY(sma_deliver)
     FIELD(uint32_t, reply_count)
     FIELD(int64_t, made_wall_ms) /* when the row was made: how old an answer may get; 0 = unknown */
     FIELD(bool, is_interim)                  /* a text before the end of its run */
+    FIELD(bool, is_aside)                    /* LATE was said of it: others pass it */
     FIELD(struct sma_stamps, stamps)
 END
 
@@ -677,7 +682,8 @@ BODY(sma_receipt)
     FIELD(bool, is_held)
     /* with is_held: the platform holds all its chats, not this one alone */
     FIELD(bool, is_platform_held)
-    FIELD(bool, is_content_refused)          /* FAILED: as in ATTEMPT_RESULT */
+    /* FAILED: as in ATTEMPT_RESULT; of a file also UNKNOWN: its person is told */
+    FIELD(bool, is_content_refused)
     FIELD(uint32_t, hold_ms)
     FIELD(uint32_t, waited_ms)
     /* the row is finished: returns the credit, writes the history line if SENT or UNKNOWN */
@@ -688,6 +694,12 @@ BODY(sma_receipt)
     TEXT(reply_id)                           /* as in ATTEMPT_RESULT, with sent_ms */
     FIELD(int64_t, sent_ms)
     FIELD(uint64_t, reply_ns)
+END
+
+/* A file that is late, out or waiting: what its chat is to be sent behind it goes on. Lost, it
+ * comes again with the next attempt. */
+BODY(sma_late)
+    FIELD(uint64_t, outbox_id)
 END
 
 BODY(sma_receipt_done)
@@ -709,6 +721,8 @@ BODY(sma_attempt)
     /* as in DELIVER: before this row, so this part is reply number reply_count + part */
     FIELD(uint32_t, reply_count)
     FIELD(bool, is_interim)                  /* as in DELIVER */
+    /* a file that is late, and words of its own row wait behind it: they say that it is missing */
+    FIELD(bool, is_late)
 END
 
 BODY(sma_attempt_result)

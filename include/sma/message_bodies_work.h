@@ -18,10 +18,16 @@ BODY(sma_tool_ask)
     TEXT(arguments)                          /* JSON that the schema allows */
     TEXT(chat_key)                           /* whose run it is */
     FIELD(bool, is_group)                    /* several people talk there */
+    FIELD(uint64_t, person)                  /* hash of whom it is done for; 0 = nobody is known */
     TEXT(receiver) /* sends elsewhere: chat key it goes to, then a blank and the name for people */
     FIELD(bool, is_receiver_doubtful)        /* as in struct sma_contact_result */
     LIST(sma_grant, grant_count, grants)
     TEXT(words) /* web_fetch: the person's own of the message that is answered; else empty */
+    /* CHECK, web_fetch and web_search, as struct sma_egress of runtime/web/egress.h: */
+    FIELD(bool, has_read)                    /* contents of the project came into the session */
+    FIELD(uint32_t, leaving_bytes)           /* of the model's own making in this call */
+    FIELD(uint32_t, left_bytes)
+    FIELD(uint32_t, left_listed_bytes)
     TEXT(skills) /* exec_shell: folders of the skills that this run has loaded, a line each */
 END
 
@@ -30,6 +36,7 @@ BODY(sma_tool_answer)
     FIELD(uint32_t, call)
     FIELD(uint8_t, verdict)                  /* enum sma_tool_verdict */
     FIELD(bool, is_error)
+    FIELD(uint8_t, leaves_to)                /* CHECK, ALLOWED: enum sma_egress_to; else 0 */
     TEXT(content) /* for the model: JSON, at most SMA_TOOL_RESULT_BYTES_MAX */
     TEXT(item_json) /* ASKS in CHECK: one item of runtime/approval/request.h */
     LIST(sma_part, part_count, parts)        /* RUN: what the model is to see; not prepared */
@@ -124,6 +131,23 @@ BODY(sma_mcp_elicited)
 END
 
 /*
+ * The program of a server is not the one that was accepted: it is not started. Asked each time it
+ * is looked at; the store asks its owners once for each digest, and answers at once with what they
+ * have said of this one so far.
+ */
+BODY(sma_mcp_held)
+    TEXT(server)
+    TEXT(digest)                             /* of all of its files as they lie there */
+    TEXT(changes)                            /* lines "changed PATH", "new PATH", "missing PATH" */
+END
+
+BODY(sma_mcp_ruled)
+    TEXT(server)
+    TEXT(digest)                             /* accepted if it is still the same */
+    FIELD(bool, is_accepted)                 /* by an owner; false: not yet, or refused */
+END
+
+/*
  * A server wants a model asked while it works on a call (sampling); mcp.json allows it. The model
  * is told what stands here and nothing else. Answered once: early when the call or its run ends.
  * Everything in it was said by a server; what the model answers goes to that server.
@@ -173,6 +197,7 @@ BODY(sma_model_ask)
     FIELD(uint32_t, turn_end)
     LIST(sma_body_file, file_count, files)
     FIELD(uint64_t, read_ns)                 /* when the bytes of the user's message were read */
+    FIELD(uint8_t, forms) /* how the answer goes back: SMA_ANSWER_* (sma/wire.h) */
 END
 
 BODY(sma_model_call)
@@ -189,6 +214,7 @@ BODY(sma_model_answer)
     FIELD(uint8_t, status)                   /* enum sma_model_status */
     FIELD(uint8_t, finish)                   /* enum sma_finish */
     TEXT(text)                               /* visible text, may be empty */
+    TEXT(reasoning) /* of a clean stop that says nothing else: it may be the answer */
     TEXT(fragment) /* the assistant message(s) as they go back on the wire, comma-joined JSON */
     LIST(sma_model_call, call_count, calls)
     /* FAILED: one line for the owner and the log: what, where, what to do. Not for strangers */
@@ -198,6 +224,7 @@ BODY(sma_model_answer)
     /* FAILED: what the server asked for, or when a key is back; -1 = not said */
     FIELD(int64_t, retry_after_ms)
     TEXT(refused_member) /* FAILURE_MEMBER: name or path ("temperature", "reasoning.effort") */
+    FIELD(bool, is_unexplained)              /* FAILURE_SESSION: no rule knows why */
     /* CONTEXT_LENGTH: the model's window when the server told it, else 0 */
     FIELD(uint64_t, window_tokens)
     FIELD(struct sma_usage, usage)           /* OK; all attempts together */

@@ -95,6 +95,7 @@ MSG(DELIVER,        deliver,        HANDOFF,             STORE,      DISPATCHER,
 MSG(CANCEL_DELIVER, cancel_deliver, HANDOFF,             STORE,      DISPATCHER, sma_cancel_deliver)
 MSG(RECEIPT,        receipt,        ASK(RECEIPT_DONE),   DISPATCHER, STORE,      sma_receipt)
 MSG(RECEIPT_DONE,   receipt_done,   ANSWER,              STORE,      DISPATCHER, sma_receipt_done)
+MSG(LATE,           late,           SIGNAL,              DISPATCHER, STORE,      sma_late)
 MSG(ATTEMPT,        attempt,        ASK(ATTEMPT_RESULT), DISPATCHER, ADAPTER,    sma_attempt)
 MSG(ATTEMPT_RESULT, attempt_result, ANSWER,              ADAPTER,    DISPATCHER, sma_attempt_result)
 MSG(PROGRESS,       progress,       SIGNAL,              AGENT,      DISPATCHER, sma_progress)
@@ -120,6 +121,8 @@ MSG(MCP_ELICIT,     mcp_elicit,     ASK(MCP_ELICITED),   MCP,        AGENT,     
 MSG(MCP_ELICITED,   mcp_elicited,   ANSWER,              AGENT,      MCP,        sma_mcp_elicited)
 MSG(MCP_SAMPLE,     mcp_sample,     ASK(MCP_SAMPLED),    MCP,        AGENT,      sma_mcp_sample)
 MSG(MCP_SAMPLED,    mcp_sampled,    ANSWER,              AGENT,      MCP,        sma_mcp_sampled)
+MSG(MCP_HELD,       mcp_held,       ASK(MCP_RULED),      MCP,        STORE,      sma_mcp_held)
+MSG(MCP_RULED,      mcp_ruled,      ANSWER,              STORE,      MCP,        sma_mcp_ruled)
 ALSO(PROGRESS, DISPATCHER, ADAPTER)
 
 /*   from        to          capacity  signals               asks */
@@ -133,7 +136,7 @@ LANE(ADAPTER,    ADAPTER,    256,      0,                    SMA_ASK_WEBHOOK_COU
 LANE(STORE,      AGENT,      8192,     0,                    0)
 LANE(AGENT,      STORE,      4096,     0,                    SMA_ASK_STORE_COUNT_MAX)
 LANE(STORE,      DISPATCHER, 2048,     0,                    0)
-LANE(DISPATCHER, STORE,      1024,     0,                    SMA_ASK_RECEIPT_COUNT_MAX)
+LANE(DISPATCHER, STORE,      1024,     SMA_SIGNAL_COUNT_MAX, SMA_ASK_RECEIPT_COUNT_MAX)
 LANE(AGENT,      MODEL,      2048,     0,                    SMA_ASK_MODEL_COUNT_MAX)
 LANE(MODEL,      AGENT,      1024,     SMA_SIGNAL_COUNT_MAX, 0)
 LANE(AGENT,      DISPATCHER, 4096,     SMA_SIGNAL_COUNT_MAX, SMA_ASK_SEND_COUNT_MAX)
@@ -148,6 +151,8 @@ LANE(MEMORY,     AGENT,      2048,     0,                    0)
 LANE(STORE,      MEMORY,     0,        SMA_SIGNAL_COUNT_MAX, 0)
 LANE(MCP,        AGENT,      1024,     SMA_SIGNAL_COUNT_MAX,
      1 + SMA_ASK_ELICIT_COUNT_MAX + SMA_ASK_SAMPLE_COUNT_MAX)
+LANE(MCP,        STORE,      64,       0,                    SMA_ASK_HELD_COUNT_MAX)
+LANE(STORE,      MCP,        64,       0,                    0)
 
 #include "sma/message_bodies.h"
 

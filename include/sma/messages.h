@@ -105,6 +105,9 @@ enum sma_memory_op
     SMA_MEMORY_TALKED,    /* a run of this chat is over */
     SMA_MEMORY_EXTRACTED, /* what EXTRACT asked for */
 };
+/* A group_key that begins so: pieces of one text, joined with nothing between. */
+#define SMA_GROUP_KEY_PASTE "paste:"
+#define SMA_GROUP_KEY_FORWARD "forward:"
 enum sma_addressed
 {
     SMA_ADDRESSED_PRIVATE,
@@ -205,6 +208,7 @@ enum sma_decide_kind
 };
 #define SMA_GRANT_NONE 0
 #define SMA_GRANT_ALWAYS (-1)
+#define SMA_GRANT_PROGRAM (-2) /* for good, and whatever the program only reads (read_rules.h) */
 
 /* -- steps ------------------------------------------------------------------------------------- */
 enum sma_step_kind

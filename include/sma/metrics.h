@@ -90,7 +90,7 @@
     X(model_total, "model request out to answer complete")                       \
     X(run_total, "run started to run finished")                                  \
     X(delivery_attempt, "delivery attempt to outcome")                           \
-    X(read_to_reply, "bytes read to first reply accepted by the platform")       \
+    X(read_to_reply, "bytes read to first reply accepted, if begun at once")     \
     X(store_commit, "one transaction's commit")                                  \
     X(http_request, "HTTP request read to answer written")
 

@@ -170,11 +170,18 @@
     X(ANSWER_REFUSED, \
       "I have an answer, but this platform refuses to show its words. Please ask in another way.", \
       "我已写好回答，但平台拒绝显示其中的内容。请换一种方式再问。") \
+    X(FILE_REFUSED, "[the file %s: this platform refuses it]", "［文件 %s：平台拒绝发送］") \
+    X(FILE_FAILED, "[the file %s could not be sent: the platform does not take it now]", \
+      "［文件 %s 未能发送：平台暂时无法接收］") \
+    X(FILE_UNKNOWN, "[the file %s: the platform does not say whether it arrived]", \
+      "［文件 %s：平台未说明是否已送达］") \
     X(GIVEN_UP, \
       "I was interrupted three times while working on this message and have given it up. Please " \
       "send it again.", \
       "处理这条消息时连续三次被中断，已放弃。请重新发送。") \
     X(NO_ANSWER, "I have no answer to that.", "这个问题我没有得到回答。") \
+    X(LOOP, "[I stopped: the same steps came again and again. Say how to go on.]", \
+      "[我停下了：同样的步骤一再重复。请告诉我接下来怎么做。]") \
     X(STEP_LIMIT, "[I stopped after %u steps. Send \"continue\" and I go on.]", \
       "［已执行 %u 步，先停在这里。发送“继续”可接着做。］") \
     X(NOT_ALLOWED, \
@@ -204,6 +211,13 @@
     X(CARD_NO_SANDBOX, \
       "WITHOUT a sandbox: it can read what the service can read, and reach the network.", \
       "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。") \
+    X(CARD_UNBOUND, \
+      "It reads files that cannot be named: what they hold is not part of what you approve.", \
+      "它会读取无法列出的文件，这些文件的内容不在你同意的范围内。") \
+    X(CARD_BESIDE, \
+      "Files that the command names are part of what you approve; what its program reads " \
+      "besides is not.", \
+      "命令中写明的文件在你同意的范围内；程序自行读取的其他文件不在。") \
     X(CARD_WRITE, "Change this file: ", "修改文件：") \
     X(CARD_SEND, "Send to: ", "发送给：") \
     X(CARD_MCP, "Call this tool of an outside server: ", "调用外部服务器的工具：") \
@@ -232,6 +246,7 @@
     X(CARD_HOW_ONE, "Reply: yes / no, because ...", "请回复：同意 / 拒绝，因为……") \
     X(CARD_HOW_GRANT, "Or: allow for 10 minutes / always allow in this chat", \
       "或：允许10分钟 / 本会话一直允许") \
+    X(CARD_HOW_PROGRAM, "Or, as an owner: always allow `%s`", "或（所有者）：一直允许 `%s`") \
     X(CARD_HOW_SEVERAL, "Reply: all yes / all no / 1 yes, 2 no / only 2", \
       "请回复：全部同意 / 全部拒绝 / 1同意，2拒绝 / 只同意2") \
     X(CARD_CUT, "[cut: %u more bytes are not shown]", "［已截断：还有 %u 字节未显示］") \
@@ -239,6 +254,7 @@
     X(CARD_REFUSE, "Refuse", "拒绝") \
     X(CARD_TEN_MINUTES, "10 minutes", "允许10分钟") \
     X(CARD_ALWAYS, "Always here", "本会话一直允许") \
+    X(CARD_PROGRAM, "Always allow `%s`", "一直允许 `%s`") \
     X(CARD_APPROVE_ALL, "Approve all", "全部同意") \
     X(CARD_REFUSE_ALL, "Refuse all", "全部拒绝") \
     X(CARD_IS_OPEN, "Waiting", "等待中") \
@@ -369,6 +385,22 @@
     X(PAIR_REFUSED, "\"%s\" (%s) may not talk to me.", "“%s”（%s）不能与我对话。") \
     X(PAIR_UNKNOWN, "There is no such pairing code, or it is too old.", \
       "没有这个配对码，或已过期。") \
+    X(HELD_NEW, \
+      "The MCP server \"%s\" is not started: files that it runs are not the accepted ones " \
+      "(M changed, A new, D missing):\n%sLook at them first. Reply \"approve %s\" to accept " \
+      "them as they are now, \"reject %s\" to leave it off.", \
+      "MCP 服务器“%s”没有启动：它运行的文件与已接受的不同（M 已修改，A 新增，D 缺失）：\n%s请先" \
+      "查看这些文件。回复“批准 %s”接受当前的内容，回复“拒绝 %s”保持停用。") \
+    X(HELD_NOT_YOURS, "This is for an owner to decide, in private.", "只有所有者可以在私聊中决定。") \
+    X(HELD_YES, \
+      "Accepted: \"%s\" is started within half a minute, unless its files change before.", \
+      "已接受：“%s”将在半分钟内启动，除非它的文件在此之前又有变化。") \
+    X(HELD_NO, "\"%s\" is not started. To accept it after all, reply \"approve %s\".", \
+      "“%s”不会启动。如果以后要接受，回复“批准 %s”。") \
+    X(HELD_VOID, "The files of \"%s\" have changed again since I asked: that answer is void.", \
+      "在我询问之后，“%s”的文件又有变化：那次回答无效。") \
+    X(HELD_LATE, "\"%s\" was accepted before. To end it, take it out of .ship/mcp/mcp.json.", \
+      "“%s”之前已被接受。如要停用，请从 .ship/mcp/mcp.json 中移除。") \
     X(ELICIT_HEAD, "The outside server \"%s\" asks (do not give it passwords or keys):", \
       "外部服务器“%s”提问（不要告诉它密码或密钥）：") \
     X(ELICIT_YES, "Answer \"yes\" or \"no\"; \"cancel\" leaves the question.", \

@@ -143,7 +143,6 @@ enum sma_reason sma_reason_of_why(const char *why, const char **ret_more);
 
 /** Count one message of this platform. */
 void sma_reason_count(struct sma_str platform, enum sma_reason reason);
-uint64_t sma_reason_counted(struct sma_str platform, enum sma_reason reason);
 /** Prometheus text 0.0.4: sma_platform_ignored_total{platform,reason}; what has not happened is not
  *  there. */
 void sma_reasons_format(struct sma_buf *buf);

@@ -47,6 +47,10 @@ SMA_CHECKED enum sma_err sma_sys_write_all(const struct sma_sys *sys, int fd, co
 SMA_CHECKED enum sma_err sma_sys_read_file(const struct sma_sys *sys, const char *path, size_t max,
                                            char **ret_bytes, size_t *ret_len,
                                            struct sma_error *error);
+/** The same of what is open already; closes fd. @path  for errors */
+SMA_CHECKED enum sma_err sma_sys_read_open(const struct sma_sys *sys, int fd, const char *path,
+                                           size_t max, char **ret_bytes, size_t *ret_len,
+                                           struct sma_error *error);
 /** Replace path atomically: temporary beside it, fsync, rename, fsync of the directory. */
 SMA_CHECKED enum sma_err sma_sys_write_file_atomic(const struct sma_sys *sys, const char *path,
                                                    struct sma_str bytes, mode_t mode,

@@ -16,6 +16,11 @@
 #include "sma/config.h"
 #include "sma/messages.h"
 
+/* How an answer of a target goes back to it, where that was learned (target.h); bits. */
+#define SMA_ANSWER_REASONED 1 /* with its reasoning, "" where there was none */
+#define SMA_ANSWER_BARE 2     /* without */
+#define SMA_ANSWER_NO_NULL 4  /* content is "" where there is none */
+
 struct sma_tool_spec
 {
     struct sma_str name, description;
@@ -86,8 +91,6 @@ void sma_wire_put_user_parts(struct sma_buf *buf, const struct sma_wire *wire,
                              size_t part_count);
 /** OFFLINE uses the chat wire. Never NULL. Thread: any. */
 const struct sma_wire *sma_wire_get(enum sma_llm_api api);
-/** By name; NULL when unknown. */
-const struct sma_wire *sma_wire_find(struct sma_str name);
 /** An id of a call that every provider takes: the id itself when it is at most 40 of [A-Za-z0-9_-],
  *  else "call_" and a hash of it (equal for equal ids). */
 void sma_wire_put_call_id(struct sma_buf *buf, struct sma_str id);

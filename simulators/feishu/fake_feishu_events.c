@@ -215,7 +215,10 @@ json_t *fake_feishu_say(void *user, const json_t *command)
     else if (room->is_topics && note->thread[0] == '\0')
         fake_feishu_make_id(fake, "omt_", note->thread);
     json_t *content = content_of(fake, note, command);
-    note->content = json_dumps(content, JSON_COMPACT | JSON_ENCODE_ANY);
+    /* Bare words go out as they are: a merged forward's content is no JSON (as seen: openclaw PR
+     * 28707, feishu-cli v1.24.0; documented is nothing). */
+    note->content = json_is_string(content) ? platform_copy(sma_str(json_string_value(content)))
+                                            : json_dumps(content, JSON_COMPACT | JSON_ENCODE_ANY);
     json_decref(content);
     if (note->text == NULL)
         note->text = platform_copy(sma_str(platform_text(file, "name", note->content)));

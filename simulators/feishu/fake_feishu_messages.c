@@ -14,6 +14,10 @@
 #define EDIT_WINDOW_MS (14ll * 86400 * 1000)
 
 /* -- answers ----------------------------------------------------------------------------------- */
+#define CARD_STUB                                                                              \
+    "{\"title\":null,\"elements\":[[{\"tag\":\"img\",\"image_key\":\"img_v3_stub\"},{\"tag\":" \
+    "\"text\",\"text\":\"请升级至最新版本客户端，以查看内容\"}]]}"
+
 static json_t *tree_of_note(const struct fake_feishu *fake, const struct note *note)
 {
     char time[24];
@@ -345,8 +349,14 @@ void fake_feishu_get(struct fake_feishu_call *call)
     if (note != NULL && note->is_recalled)
         fake_feishu_refuse(call, 400, 230110,
                            "Action unavailable as the message has been deleted.");
-    else if (note != NULL)
-        fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree_of_note(call->fake, note)));
+    else if (note != NULL) {
+        json_t *tree = tree_of_note(call->fake, note);
+        /* Others' cards are given out only to who asks for them (as seen: openclaw#78289). */
+        if (strcmp(note->type, "interactive") == 0 && !note->is_ours &&
+            platform_text(call->query, "card_msg_content_type", "")[0] == '\0')
+            json_object_set_new(tree, "body", json_pack("{s:s}", "content", CARD_STUB));
+        fake_feishu_answer(call, json_pack("{s:[o]}", "items", tree));
+    }
 }
 
 /* -- reactions --------------------------------------------------------------------------------- */

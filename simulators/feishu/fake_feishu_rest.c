@@ -492,7 +492,7 @@ static void serve_route(struct fake_feishu_call *call, const struct route *route
 {
     if (!read_body(call, route->files))
         return;
-    switch (platform_begin(&call->fake->platform, &call->rest, call->request->conn, route->name,
+    switch (platform_begin(&call->fake->platform, &call->rest, call->request, route->name,
                            chat_of(call, route->name))) {
     case PLATFORM_OVER:
         return;
@@ -516,7 +516,7 @@ void fake_feishu_serve(struct fake_feishu *fake, const struct ws_server_request 
         sma_str_is_equal(request->method, SMA_STR("POST"))) {
         call.body = json_loadb(request->body.ptr, request->body.len, 0, NULL);
         enum platform_weather weather =
-            platform_begin(&fake->platform, &call.rest, request->conn, "endpoint", "");
+            platform_begin(&fake->platform, &call.rest, request, "endpoint", "");
         if (weather == PLATFORM_REFUSE)
             fake_feishu_answer_tree(&call, (int)call.rest.fault.status, "",
                                     json_pack("{s:I,s:s,s:{}}", "code",

@@ -14,6 +14,7 @@
 #include "fake_model_errors.h"
 #include "fake_model_profile.h"
 
+#include "sma/clock.h"
 #include "sma/text.h"
 
 #include <arpa/inet.h>
@@ -70,9 +71,7 @@ static struct
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return sma_clock_now_ns() / 1000000;
 }
 
 static uint64_t hash_of(struct sma_str text)
@@ -629,7 +628,8 @@ static void end_silence(int number)
     is_silence_over = 1;
 }
 
-static int resume_paused(void)
+/* @return how long to wait at most; NULL = until something comes */
+static const struct timespec *resume_paused(struct timespec *wait)
 {
     uint64_t now = now_ms(), next = UINT64_MAX;
     bool is_over = is_silence_over != 0;
@@ -652,9 +652,11 @@ static int resume_paused(void)
         if (at->resume_ms < next)
             next = at->resume_ms;
     if (next == UINT64_MAX)
-        return -1;
+        return NULL;
     now = now_ms();
-    return next <= now ? 0 : (int)(next - now);
+    uint64_t wait_ns = next <= now ? 0 : sma_clock_machine_ns((next - now) * 1000000u);
+    *wait = (struct timespec){(time_t)(wait_ns / 1000000000u), (long)(wait_ns % 1000000000u)};
+    return wait;
 }
 
 static void run(void)
@@ -666,8 +668,9 @@ static void run(void)
     sigprocmask(SIG_BLOCK, &blocked, &usual);
     signal(SIGUSR1, end_silence);
     for (;;) {
+        struct timespec wait;
         int count =
-            epoll_pwait(fake.epoll_fd, events, SMA_COUNT_OF(events), resume_paused(), &usual);
+            epoll_pwait2(fake.epoll_fd, events, SMA_COUNT_OF(events), resume_paused(&wait), &usual);
         for (int i = 0; i < count; i++) {
             struct connection *connection = events[i].data.ptr;
             if (connection == NULL)

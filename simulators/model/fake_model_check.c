@@ -384,9 +384,56 @@ static struct sma_str slice(const json_t *value)
                : (struct sma_str){"", 0};
 }
 
+static struct sma_str behind(struct sma_str text, const char *gap)
+{
+    const char *end = text.len == 0 ? NULL : memmem(text.ptr, text.len, gap, strlen(gap));
+    if (end == NULL)
+        return (struct sma_str){"", 0};
+    end += strlen(gap);
+    return (struct sma_str){end, (size_t)(text.ptr + text.len - end)};
+}
+
+/* What the program tells of a message and its files stands before the words. "[[" are words, and so
+ * is a conversation that a client of the OpenAI format brings. */
+static bool is_told(struct sma_str text)
+{
+    static const char *const begins[] = {"@attach ", "This message ", "It was ", "["};
+    bool is_told = false;
+    for (size_t i = 0; i < SMA_COUNT_OF(begins); i++)
+        is_told = is_told || sma_str_starts_with(text, sma_str(begins[i]));
+    return is_told && !sma_str_starts_with(text, SMA_STR("[[")) &&
+           !sma_str_starts_with(text, SMA_STR("[The conversation so far]"));
+}
+
+/* The program's blocks, all "[facts WORD ...", and behind the last of them what the user wrote, as
+ * one string. */
+static void read_joined(struct sma_str text, struct sma_offline_turn *turn)
+{
+    struct sma_str rest = text, next, begin;
+    while (rest.len > 0 && !sma_str_starts_with(rest, SMA_STR("[facts ")))
+        rest = behind(rest, "\n\n"); /* of a file that is not shown it tells before them */
+    text = rest.len > 0 ? rest : text;
+    begin = (struct sma_str){text.ptr, strcspn(text.ptr, "],")};
+    rest = text;
+    *turn = (struct sma_offline_turn){.facts = text};
+    for (; rest.len > 0; rest = behind(rest, "\n\n"))
+        if (sma_str_starts_with(rest, begin))
+            text = rest;
+    if (sma_offline_is_note(text)) /* and then what the chat said, lines that end */
+        text = behind(text, "\n\n\n");
+    while (is_told(text) && (next = sma_str_trim(behind(text, "\n\n"))).len > 0)
+        text = next;
+    turn->text = text;
+}
+
 static void read_user(const json_t *content, struct sma_offline_turn *turn)
 {
     size_t count = json_array_size(content);
+    if (json_is_string(content) && json_string_length(content) > 0 &&
+        json_string_value(content)[0] == '[' && !sma_offline_is_note(slice(content))) {
+        read_joined(slice(content), turn);
+        return;
+    }
     if (sma_offline_is_note(slice(content))) { /* the user's words are asked for again */
         turn->has_result = false;
         return;

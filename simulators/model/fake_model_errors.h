@@ -14,5 +14,7 @@ void fake_put_overflow(struct fake_response *response, const struct fake_profile
 /** A fault by its name in the words of the provider. false: it has none of this name. */
 bool fake_put_trouble(struct fake_response *response, const struct fake_profile *profile,
                       const char *fault, const char *more_headers);
+/** "field-NAME": what a server was seen to send. false: there is no such row. */
+bool fake_put_field(struct fake_response *response, const char *fault, const char *more_headers);
 
 #endif

@@ -1,5 +1,6 @@
 /* Answers in the three formats, and how they can go wrong. */
 #include "fake_model.h"
+#include "fake_model_errors.h"
 
 #include "fake_model_answer.h"
 
@@ -503,6 +504,8 @@ bool fake_put_fault(struct fake_response *response, enum sma_llm_api api, const 
         put_page(response, 200);
     } else if (fake_is(fault, "reset")) {
         response->is_closed = true;
+    } else if (fake_put_field(response, fault, more)) {
+        return true;
     } else if (fault[0] >= '3' && fault[0] <= '5') {
         int status = (int)strtol(fault, NULL, 10);
         fake_put_error(response, api, status,

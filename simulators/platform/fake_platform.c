@@ -5,6 +5,7 @@
 #include "fake_platform.h"
 
 #include "sma/buf.h"
+#include "sma/clock.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,16 +14,12 @@
 
 uint64_t platform_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return sma_clock_now_ns();
 }
 
 int64_t platform_wall_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return sma_clock_wall_ms();
 }
 
 void *platform_grow(void *list, size_t count, size_t *room, size_t size)
@@ -267,4 +264,17 @@ size_t platform_decode_multipart(json_t *params, struct sma_str body, const char
         at = next;
     }
     return count;
+}
+
+void platform_make_unknown(int64_t seed, int64_t *code, char *text, size_t text_size)
+{
+    uint64_t state = (uint64_t)seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    size_t len = 0;
+    if (code != NULL)
+        *code = 70000000 + (int64_t)(state >> 40) % 9000000;
+    for (; len < 24 && len + 1 < text_size; len++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        text[len] = len % 6 == 5 ? ' ' : (char)('p' + (state >> 60) % 10); /* no word of a list */
+    }
+    text[len] = '\0';
 }

@@ -101,7 +101,10 @@ struct platform_fault
     int64_t times, skip, ms, bytes, status, code, seconds;
     char chat[96];  /* "": any */
     char text[160]; /* STATUS: what it says; "" = as the platform says it */
+    char holds[96]; /* only requests whose body holds this; "" = any */
 };
+/** A refusal that is in nobody's list: a code and words by chance, from `seed`. */
+void platform_make_unknown(int64_t seed, int64_t *code, char *text, size_t text_size);
 struct platform
 {
     struct ws_server *server; /* set by the fake once it runs; what it locks guards this too */
@@ -129,12 +132,13 @@ void platform_init(struct platform *platform);
 void platform_fini(struct platform *platform); /* after the server has stopped */
 /** Count the call and choose its fault. chat: "" when the call concerns none. */
 enum platform_weather platform_begin(struct platform *platform, struct platform_call *call,
-                                     unsigned conn, const char *method, const char *chat);
+                                     const struct ws_server_request *request, const char *method,
+                                     const char *chat);
 /** Answer, as bent as the fault wants. headers: whole lines with CR LF. */
 void platform_respond(struct platform_call *call, int status, const char *headers,
                       struct sma_str body);
-/** {method kind [times skip ms bytes status code seconds chat text]}; kind: the names above in
- *  lower case. */
+/** {method kind [times skip ms bytes status code seconds chat text holds]}; kind: the names above
+ *  in lower case, or "unknown": a 400 with a code and words that nobody has a row for (seed). */
 json_t *platform_add_fault(struct platform *platform, const json_t *command);
 void platform_clear_faults(struct platform *platform);
 int64_t platform_faults_left(const struct platform *platform);

@@ -62,6 +62,11 @@ json_t *platform_add_fault(struct platform *platform, const json_t *command)
                                    .code = platform_number(command, "code", 0),
                                    .seconds = platform_number(command, "seconds", 0)};
     const char *kind = platform_text(command, "kind", "");
+    bool is_unknown = strcmp(kind, "unknown") == 0;
+    if (is_unknown) {
+        kind = "status";
+        fault.status = platform_number(command, "status", 400);
+    }
     for (size_t i = 0; i < SMA_COUNT_OF(kind_names); i++)
         if (strcmp(kind, kind_names[i]) == 0)
             fault.kind = (enum platform_fault_kind)i;
@@ -70,6 +75,10 @@ json_t *platform_add_fault(struct platform *platform, const json_t *command)
     snprintf(fault.method, sizeof fault.method, "%s", platform_text(command, "method", "*"));
     snprintf(fault.chat, sizeof fault.chat, "%s", platform_text(command, "chat", ""));
     snprintf(fault.text, sizeof fault.text, "%s", platform_text(command, "text", ""));
+    snprintf(fault.holds, sizeof fault.holds, "%s", platform_text(command, "holds", ""));
+    if (is_unknown)
+        platform_make_unknown(platform_number(command, "seed", 1), &fault.code, fault.text,
+                              sizeof fault.text);
     platform->faults = platform_grow(platform->faults, platform->fault_count, &platform->fault_room,
                                      sizeof *platform->faults);
     platform->faults[platform->fault_count++] = fault;
@@ -89,14 +98,16 @@ int64_t platform_faults_left(const struct platform *platform)
     return count;
 }
 
-static void choose_fault(struct platform *platform, struct platform_call *call, const char *method,
-                         const char *chat)
+static void choose_fault(struct platform *platform, struct platform_call *call, struct sma_str body,
+                         const char *method, const char *chat)
 {
     for (size_t i = 0; i < platform->fault_count; i++) {
         struct platform_fault *fault = &platform->faults[i];
         if (fault->times <= 0 ||
             (strcmp(fault->method, "*") != 0 && strcmp(fault->method, method) != 0) ||
-            (fault->chat[0] != '\0' && strcmp(fault->chat, chat) != 0))
+            (fault->chat[0] != '\0' && strcmp(fault->chat, chat) != 0) ||
+            (fault->holds[0] != '\0' &&
+             memmem(body.ptr, body.len, fault->holds, strlen(fault->holds)) == NULL))
             continue;
         if (fault->skip > 0) {
             fault->skip--;
@@ -109,14 +120,16 @@ static void choose_fault(struct platform *platform, struct platform_call *call, 
 }
 
 enum platform_weather platform_begin(struct platform *platform, struct platform_call *call,
-                                     unsigned conn, const char *method, const char *chat)
+                                     const struct ws_server_request *request, const char *method,
+                                     const char *chat)
 {
+    unsigned conn = request->conn;
     static const char page[] = "<html><head><title>502 Bad Gateway</title></head>"
                                "<body><center>nginx</center></body></html>";
     *call = (struct platform_call){.platform = platform, .conn = conn};
     json_object_set_new(platform->counts, method,
                         json_integer(platform_number(platform->counts, method, 0) + 1));
-    choose_fault(platform, call, method, chat);
+    choose_fault(platform, call, request->body, method, chat);
     switch (call->fault.kind) {
     case PLATFORM_FAULT_CLOSE:
         (void)ws_server_drop(platform->server, conn);

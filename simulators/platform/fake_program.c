@@ -3,6 +3,8 @@
  */
 #include "platform/fake_program.h"
 
+#include "play/play.h"
+
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 
 #define LOOK_MS 100
 #define LINE_BYTES_MAX 16384
+#define PATIENCE_MS 20000
 
 int fake_program_end_fd(void)
 {
@@ -29,14 +32,22 @@ int fake_program_end_fd(void)
 /* -- what it says ----------------------------------------------------------------------------- */
 static void print_usage(const struct fake_program *program)
 {
-    printf("shipmyagent simulate %s [--port N] [--talk]\n"
-           "A simulated %s on 127.0.0.1: as strict as the platform, and it misbehaves on demand.\n"
-           "      --port N   listen there (default: any free port; the first line says which)\n"
-           "      --talk     each line you type is said to the bot, and what it says is shown;\n"
-           "                 !LABEL presses the button LABEL of its newest message\n"
-           "It is told what people do and what goes wrong by POST /control: a JSON object with a\n"
-           "member \"do\". Members in [] may be left out:\n\n%s",
-           program->name, program->name, program->commands);
+    printf(
+        "shipmyagent simulate %s [--port N] [--talk]\n"
+        "shipmyagent simulate %s --play FILE [--project FOLDER] [--case NAME] [--patience S]\n"
+        "A simulated %s on 127.0.0.1: as strict as the platform, and it misbehaves on demand.\n"
+        "      --port N   listen there (default: any free port; the first line says which)\n"
+        "      --talk     each line you type is said to the bot, and what it says is shown;\n"
+        "                 !LABEL presses the button LABEL of its newest message\n"
+        "      --play FILE       play a script of what people say and must see, on a service of\n"
+        "                        its own, and end: 0 = all of it came true (docs/notes/talks.md)\n"
+        "      --project FOLDER  with a copy of this project's configuration, without its people,\n"
+        "                        secrets and addresses\n"
+        "      --case NAME       only the cases whose names hold this\n"
+        "      --patience S      how long each wait may take (default: 20)\n"
+        "It is told what people do and what goes wrong by POST /control: a JSON object with a\n"
+        "member \"do\". Members in [] may be left out:\n\n%s",
+        program->name, program->name, program->name, program->commands);
 }
 
 static void print_with_port(const char *text, int port)
@@ -168,38 +179,85 @@ static void talk_until_end(const struct fake_program *program, struct platform_c
     json_decref(talk.newest);
 }
 
-int fake_program_main(int argc, char **argv, const struct fake_program *program)
+/* What the words of the command line ask for. */
+struct wishes
+{
+    struct play_options play; /* play.script NULL: serve */
+    int port;
+    bool is_talk;
+};
+static bool read_number(const char *text, long max, long *ret)
+{
+    char *end = NULL;
+    *ret = strtol(text, &end, 10);
+    return end != text && *end == '\0' && *ret >= 0 && *ret <= max;
+}
+
+/* @return false: they are wrong, or the usage was wanted: *ret_status */
+static bool read_wishes(int argc, char **argv, const struct fake_program *program,
+                        struct wishes *wishes, int *ret_status)
 {
     static const struct option options[] = {{"port", required_argument, NULL, 'p'},
                                             {"talk", no_argument, NULL, 't'},
                                             {"help", no_argument, NULL, 'h'},
+                                            {"play", required_argument, NULL, 'P'},
+                                            {"project", required_argument, NULL, 'F'},
+                                            {"case", required_argument, NULL, 'c'},
+                                            {"patience", required_argument, NULL, 's'},
+                                            {"program", required_argument, NULL, 'x'},
                                             {NULL, 0, NULL, 0}};
-    int port = 0;
-    bool is_talk = false, is_wrong = false;
+    bool is_right = true;
     for (int option; (option = getopt_long(argc, argv, "p:th", options, NULL)) != -1;) {
-        char *end = NULL;
+        long number = 0;
         if (option == 'p') {
-            long number = strtol(optarg, &end, 10);
-            is_wrong |= *end != '\0' || end == optarg || number < 0 || number > 65535;
-            port = (int)number;
+            is_right &= read_number(optarg, 65535, &number);
+            wishes->port = (int)number;
+        } else if (option == 's') {
+            is_right &= read_number(optarg, 3600, &number);
+            wishes->play.patience_ms = number * 1000;
         } else if (option == 't') {
-            is_talk = true;
+            wishes->is_talk = true;
+        } else if (option == 'P') {
+            wishes->play.script = optarg;
+        } else if (option == 'F') {
+            wishes->play.project = optarg;
+        } else if (option == 'c') {
+            wishes->play.only = optarg;
+        } else if (option == 'x') {
+            wishes->play.program = optarg;
         } else {
             print_usage(program);
-            return option == 'h' ? 0 : 2;
+            *ret_status = option == 'h' ? 0 : 2;
+            return false;
         }
     }
-    if (is_wrong || optind < argc) {
+    *ret_status = 2;
+    if (!is_right || optind < argc)
         fprintf(stderr, "%s: see --help\n", argv[0]);
-        return 2;
+    else if (wishes->play.script != NULL && wishes->play.program == NULL)
+        fprintf(stderr, "%s: --play is an option of `shipmyagent simulate`\n", argv[0]);
+    else
+        return true;
+    return false;
+}
+
+int fake_program_main(int argc, char **argv, const struct fake_program *program)
+{
+    struct wishes wishes = {.play = {.patience_ms = PATIENCE_MS}};
+    int status;
+    if (!read_wishes(argc, argv, program, &wishes, &status))
+        return status;
+    if (wishes.play.script != NULL) {
+        signal(SIGPIPE, SIG_IGN);
+        return play_script(program, &wishes.play);
     }
     int end_fd = fake_program_end_fd();
-    void *fake = program->start(port);
+    void *fake = program->start(wishes.port);
     struct platform_client client = program->client(fake);
     for (size_t i = 0; program->people[i] != NULL; i++)
         json_decref(client.run(client.fake, json_loads(program->people[i], 0, NULL)));
     print_guide(program, client.port);
-    if (is_talk) {
+    if (wishes.is_talk) {
         talk_until_end(program, client, end_fd);
     } else {
         struct pollfd wait = {end_fd, POLLIN, 0};

@@ -1,7 +1,7 @@
 /*
  * fake_program.h — a simulated platform as a program: it serves until SIGTERM or Ctrl-C, says how a
- * bot gets to it, and
- * with --talk lets whoever sits at the terminal be the person the bot talks to.
+ * bot gets to it, and with --talk lets whoever sits at the terminal be the person the bot talks to;
+ * with --play it plays a script instead (play/play.h).
  *
  * The first line it prints is "PORT n"; nothing of what follows is for programs.
  */
@@ -10,6 +10,7 @@
 
 #include "platform/fake_platform.h"
 
+struct play_platform;
 struct fake_program
 {
     const char *name;     /* "telegram" */
@@ -22,6 +23,7 @@ struct fake_program
     const char *person; /* members of a command that say who speaks where: {"chat":..,"user":..} */
     const char *ship_json; /* what goes into "adapters" of ship.json; "@" stands for the address */
     const char *env;       /* lines of .env */
+    const struct play_platform *play; /* what scripts have to know of it: play/play.h */
 };
 /** @return exit status */
 int fake_program_main(int argc, char **argv, const struct fake_program *program);

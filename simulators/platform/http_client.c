@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#define ANSWER_BYTES_FIRST ((size_t)16 * 1024)
 #define ANSWER_BYTES_MAX ((size_t)16 * 1024 * 1024) /* the longest list has 8 MiB */
 
 static int connect_to(int port, int timeout_ms)
@@ -52,16 +53,28 @@ static long content_length(const char *head, const char *end)
     return -1;
 }
 
+/* Room for more, twice as much: talks ask thousands of times, for a few bytes each. */
+static bool grow(char **bytes, size_t *room)
+{
+    size_t wanted = *bytes == NULL ? ANSWER_BYTES_FIRST : *room * 2;
+    char *grown = wanted > ANSWER_BYTES_MAX ? NULL : realloc(*bytes, wanted);
+    if (grown == NULL)
+        return false;
+    *bytes = grown;
+    *room = wanted;
+    return true;
+}
+
 /* Reads until the body is complete by its length, or by the end of the connection where there is
  * none. */
 static struct http_answer read_answer(int fd)
 {
     struct http_answer none = {0, NULL, 0};
-    char *bytes = malloc(ANSWER_BYTES_MAX);
-    size_t len = 0;
+    char *bytes = NULL;
+    size_t len = 0, room = 0;
     bool is_at_end = false;
-    while (bytes != NULL && len < ANSWER_BYTES_MAX - 1) {
-        ssize_t got = recv(fd, bytes + len, ANSWER_BYTES_MAX - 1 - len, 0);
+    while (len + 1 < room || grow(&bytes, &room)) {
+        ssize_t got = recv(fd, bytes + len, room - 1 - len, 0);
         if (got < 0)
             break;
         is_at_end = got == 0;

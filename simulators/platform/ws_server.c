@@ -3,6 +3,8 @@
 #include "platform/ws_server.h"
 #include "platform/ws_server_priv.h"
 
+#include "sma/clock.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -28,9 +30,7 @@ static void need(bool is_good, const char *what)
 
 static uint64_t now_ms(void)
 {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    return (uint64_t)at.tv_sec * 1000 + (uint64_t)at.tv_nsec / 1000000;
+    return sma_clock_now_ns() / 1000000;
 }
 
 void ws_server_lock(struct ws_server *server)
@@ -262,7 +262,7 @@ static void *run(void *argument)
         int wait_ms = run_timers(server);
         size_t count = fill_polls(server, polls);
         ws_server_unlock(server);
-        (void)poll(polls, count, wait_ms);
+        (void)poll(polls, count, sma_clock_poll_ms(wait_ms));
         ws_server_lock(server);
         serve(server, polls, count);
     }
@@ -483,7 +483,8 @@ unsigned ws_server_newest(struct ws_server *server)
 
 bool ws_server_wait_open(struct ws_server *server, size_t count, unsigned timeout_ms)
 {
-    uint64_t end_ms = now_ms() + timeout_ms;
+    uint64_t end_ms = sma_clock_machine_ns(sma_clock_now_ns()) / 1000000 +
+                      timeout_ms; /* the patience of a test */
     struct timespec end = {.tv_sec = (time_t)(end_ms / 1000),
                            .tv_nsec = (long)(end_ms % 1000) * 1000000};
     ws_server_lock(server);

@@ -336,6 +336,8 @@ void fake_qq_stop(struct fake_qq *fake)
     ws_server_unlock(fake->server);
     platform_sender_destroy(fake->sender);
     ws_server_stop(fake->server);
+    if (fake->impostor != NULL)
+        ws_server_stop(fake->impostor);
     platform_fini(&fake->platform);
     for (size_t i = 0; i < fake->payload_count; i++) {
         free(fake->payloads[i].id);

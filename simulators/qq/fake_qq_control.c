@@ -45,9 +45,10 @@ const char fake_qq_commands[] =
     "        active_per_minute active_per_day per_second intents\n"
     "        window_scale interaction_ms media_ttl block_size file_bytes_max]\n"
     "  gateway [heartbeat session_ms hello acks url shards identifies concurrency\n"
-    "        resume_refusal fragments]\n"
+    "        resume_refusal fragments impostor]\n"
     "        resume_refusal: op9 op9true 4006 4007, with ! in front: also for sessions that\n"
-    "        are good\n"
+    "        are good; impostor: another server with a certificate of its own making\n"
+    "        (counter fooled)\n"
     "  refuse_upgrade times status  status 0: no answer\n"
     "  reconnect; invalid resumable; close code [reason]; drop; reset; freeze [on];\n"
     "        ask_beat; forget\n"
@@ -273,6 +274,7 @@ static json_t *count_all(void *user, const json_t *command)
         {"lost", fake->lost_count},
         {"filtered", fake->filtered_count},
         {"closed_by_us", fake->closed_by_us_count},
+        {"fooled", fake->impostor == NULL ? 0 : ws_server_accepted_count(fake->impostor)},
         {"sent", fake->sent_count},
         {"duplicates", fake->duplicate_count},
         {"unfinished", platform_flag(command, "unfinished", false) ? fake_qq_unfinished(fake) : 0},
@@ -388,6 +390,13 @@ static json_t *set_gateway(void *user, const json_t *command)
         (size_t)platform_number(command, "fragments", (int64_t)fake->fragment_count);
     snprintf(fake->gateway_url, sizeof fake->gateway_url, "%s",
              platform_text(command, "url", fake->gateway_url));
+    bool is_impostor = platform_flag(command, "impostor", false);
+    if (is_impostor && fake->impostor == NULL)
+        fake->impostor =
+            ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SELF_SIGNED});
+    if (json_object_get(command, "impostor") != NULL)
+        snprintf(fake->gateway_url, sizeof fake->gateway_url, "%s%s",
+                 is_impostor ? ws_server_url(fake->impostor) : "", is_impostor ? "/websocket" : "");
     const char *how = platform_text(command, "resume_refusal", NULL);
     if (how != NULL)
         snprintf(fake->resume_refusal, sizeof fake->resume_refusal, "%s", how);

@@ -182,7 +182,8 @@ struct fake_qq
 
     struct session *sessions; /* newest first */
     struct link *links;
-    char gateway_url[256]; /* "" = this server's */
+    char gateway_url[256];      /* "" = this server's */
+    struct ws_server *impostor; /* with a certificate of its own making; NULL = none yet */
     uint64_t heartbeat_ms, session_ms;
     uint32_t intents_allowed;
     int64_t identify_total, identify_remaining, identify_concurrency;

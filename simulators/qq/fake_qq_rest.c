@@ -296,7 +296,7 @@ static void run_route(struct rest *rest, const struct route *route)
     find_chat(rest, route, key, sizeof key);
     rest->name = route->name;
     enum platform_weather weather =
-        platform_begin(&rest->fake->platform, &rest->call, rest->request->conn, route->name, key);
+        platform_begin(&rest->fake->platform, &rest->call, rest->request, route->name, key);
     const struct platform_fault *fault = &rest->call.fault;
     if (weather == PLATFORM_OVER)
         return;

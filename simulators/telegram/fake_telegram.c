@@ -3,6 +3,8 @@
  */
 #include "fake_telegram_priv.h"
 
+#include "sma/clock.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +16,12 @@
 
 uint64_t fake_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return sma_clock_now_ns();
 }
 
 int64_t fake_date(const struct fake_telegram *fake)
 {
-    return (int64_t)time(NULL) + fake->clock_skew_s;
+    return sma_clock_wall_ms() / 1000 + fake->clock_skew_s;
 }
 
 void *fake_grow(void *list, size_t count, size_t *room, size_t size)
@@ -285,7 +285,8 @@ static void serve(struct fake_telegram *fake)
         int wait = work(fake);
         fake_bury(fake);
         pthread_mutex_unlock(&fake->lock);
-        int count = epoll_wait(fake->epoll_fd, events, SMA_COUNT_OF(events), wait);
+        int count =
+            epoll_wait(fake->epoll_fd, events, SMA_COUNT_OF(events), sma_clock_poll_ms(wait));
         pthread_mutex_lock(&fake->lock);
         for (int i = 0; i < count; i++) {
             uint64_t ignored;

@@ -32,7 +32,7 @@ const char fake_telegram_commands[] =
     "  toast id  what the press with this id got -> is_answered, text, is_alert, ms (from\n"
     "        the press to the answer), is_late (not answered, and the platform takes no\n"
     "        answer any more). Ask until one is true\n"
-    "  migrate chat to; block chat on; kick chat on; take_in chat from\n"
+    "  migrate chat to; block chat on [what: see ..._rules.c]; kick chat on; take_in chat from\n"
     "  list chat [from] -> messages, written_ms, draft, actions;  callbacks;  counters;\n"
     "        commands;\n"
     "        latencies (us, of load); counters [unfinished]: our messages that end with an\n"
@@ -42,8 +42,8 @@ const char fake_telegram_commands[] =
     "        raw edits is_deleted has_markup\n"
     "        buttons: [{text, data, row}]; reaction: the bot's emoji or \"\"; file_name\n"
     "        file_size file_text\n"
-    "  fault method kind [times skip ms bytes status seconds chat text]; clear_faults\n"
-    "        kind: close half_open lose_answer cut slow delay status html garbage\n"
+    "  fault method kind [times skip ms bytes status seconds chat text holds]; clear_faults\n"
+    "        kind: close half_open lose_answer cut slow delay status html garbage unknown (seed)\n"
     "  redeliver count; gap count; restart [update_id]; revoke on; token token; clock\n"
     "        seconds\n"
     "  rates chat_per_second bot_per_second group_per_minute (0: no limit; at start: bot 30,\n"
@@ -353,8 +353,8 @@ static json_t *change_membership(struct fake_telegram *fake, const json_t *comma
     struct chat *chat = fake_chat(fake, number_of(command, "chat"));
     bool is_new = strcmp(text_of(command, "do", ""), "take_in") == 0;
     bool is_on = !is_new && !json_is_false(json_object_get(command, "on"));
-    if (chat == NULL || fake->user_count == 0)
-        return problem("no such chat");
+    if (chat == NULL || fake->user_count == 0 || fake_forbid(chat, text_of(command, "what", "")))
+        return chat == NULL || fake->user_count == 0 ? problem("no such chat") : done();
     if (strcmp(chat->type, "private") == 0)
         chat->is_blocked = is_on;
     else
@@ -538,6 +538,7 @@ static size_t count_unfinished(const struct fake_telegram *fake)
 
 static json_t *count_all(struct fake_telegram *fake, const json_t *command)
 {
+    bool counts_open = json_is_true(json_object_get(command, "unfinished"));
     long faults_left = 0;
     for (size_t i = 0; i < fake->fault_count; i++)
         faults_left += fake->faults[i].times;
@@ -549,14 +550,13 @@ static json_t *count_all(struct fake_telegram *fake, const json_t *command)
                    {"confirmed", fake->confirmed_count},
                    {"queued", fake_queue_length(fake)},
                    {"sent", fake->sent_count},
+                   {"previews", fake->preview_count},
                    {"conflicts", fake->conflict_count},
                    {"expired", fake->expired_count},
                    {"refused", fake->refused_count},
                    {"flooded", fake->flooded_count},
                    {"not_modified", fake->same_count},
-                   {"unfinished", json_is_true(json_object_get(command, "unfinished"))
-                                      ? count_unfinished(fake)
-                                      : 0},
+                   {"unfinished", counts_open ? count_unfinished(fake) : 0},
                    {"finished", fake->load.finished},
                    {"started", fake->load.started},
                    {"faults_left", (uint64_t)faults_left},
@@ -582,9 +582,10 @@ static json_t *add_fault(struct fake_telegram *fake, const json_t *command)
                                         "cut",  "slow",    "delay",     "status",
                                         "html", "garbage", "other_chat"};
     const char *kind = text_of(command, "kind", "");
-    struct fault fault = {.times = 1, .ms = 1, .bytes = 1, .status = 502};
+    bool is_unknown = strcmp(kind, "unknown") == 0;
+    struct fault fault = {.times = 1, .ms = 1, .bytes = 1, .status = is_unknown ? 400 : 502};
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++)
-        if (strcmp(kind, kinds[i]) == 0)
+        if (strcmp(is_unknown ? "status" : kind, kinds[i]) == 0)
             fault.kind = (enum fault_kind)i;
     if (fault.kind == FAULT_NONE)
         return problem("no such kind of fault");
@@ -602,6 +603,9 @@ static json_t *add_fault(struct fake_telegram *fake, const json_t *command)
             *numbers[i].value = (long)number_of(command, numbers[i].name);
     fault.chat_id = number_of(command, "chat");
     snprintf(fault.text, sizeof fault.text, "%s", text_of(command, "text", ""));
+    snprintf(fault.holds, sizeof fault.holds, "%s", text_of(command, "holds", ""));
+    if (is_unknown)
+        platform_make_unknown(number_of(command, "seed"), NULL, fault.text, sizeof fault.text);
     fake->faults =
         fake_grow(fake->faults, fake->fault_count, &fake->fault_room, sizeof *fake->faults);
     fake->faults[fake->fault_count++] = fault;

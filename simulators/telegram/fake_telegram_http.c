@@ -111,7 +111,8 @@ void fake_respond(struct fake_telegram *fake, struct connection *connection, int
         status, type, body.len, headers);
     sma_buf_put(out, body.ptr, fault->kind == FAULT_CUT ? body.len / 2 : body.len);
     connection->is_closing |= fault->kind == FAULT_CUT;
-    if (fault->kind == FAULT_DELAY)
+    bool is_late = fault->kind == FAULT_DELAY || (fault->kind == FAULT_STATUS && fault->ms > 1);
+    if (is_late)
         pause_for(fake, connection, fault->ms);
 }
 
@@ -205,6 +206,12 @@ static const struct fault *choose_fault(struct fake_telegram *fake, const char *
             (strcmp(fault->method, "*") != 0 && strcmp(fault->method, method) != 0))
             continue;
         if (fault->chat_id != 0 && json_integer_value(chat) != fault->chat_id)
+            continue;
+        char *text = fault->holds[0] == '\0' ? NULL : json_dumps(params, JSON_COMPACT);
+        bool is_other =
+            fault->holds[0] != '\0' && (text == NULL || strstr(text, fault->holds) == NULL);
+        free(text);
+        if (is_other)
             continue;
         if (fault->skip > 0) {
             fault->skip--;

@@ -110,7 +110,9 @@ static struct chat *take_chat(struct call *call)
 {
     struct fake_telegram *fake = call->fake;
     struct chat *chat = fake_chat(fake, number_of(call, "chat_id"));
+    const char *words;
     long wait_s = 0;
+    int status;
     if (json_object_get(call->params, "chat_id") == NULL)
         refuse(call, 400, "Bad Request: chat_id is empty");
     else if (chat == NULL)
@@ -127,6 +129,8 @@ static struct chat *take_chat(struct call *call)
                strcmp(chat->type, "group") == 0
                    ? "Forbidden: bot was kicked from the group chat"
                    : "Forbidden: bot was kicked from the supergroup chat");
+    else if ((words = fake_forbidden(chat, call->method, call->params, &status)) != NULL)
+        refuse(call, status, words);
     else if (strcmp(call->method, "sendchataction") != 0 && fake_is_flooded(fake, chat, &wait_s))
         refuse_rate(call, wait_s);
     return call->is_answered ? NULL : chat;
@@ -279,6 +283,14 @@ static void note_answer(struct fake_telegram *fake, const struct message *ours)
         fake_load_answered(fake, chat);
 }
 
+/* Source: Bot API, LinkPreviewOptions: without is_disabled the first address is fetched. */
+static void note_preview(struct call *call, const char *text)
+{
+    json_t *options = tree_of(call, "link_preview_options");
+    call->fake->preview_count += strstr(text, "://") != NULL && !truth_of(options, "is_disabled");
+    json_decref(options);
+}
+
 /* Everything is checked: the message is there. Takes `plain` and `entities`. */
 static void post(struct call *call, struct chat *chat, struct message ready, char *plain,
                  char *entities)
@@ -292,6 +304,7 @@ static void post(struct call *call, struct chat *chat, struct message ready, cha
     message->text = plain;
     message->is_plain = text_of(call, "parse_mode")[0] == '\0';
     const char *raw = text_of(call, "text");
+    note_preview(call, raw);
     message->raw = fake_copy(sma_str(raw[0] != '\0' ? raw : text_of(call, "caption")));
     struct sma_buf out;
     sma_buf_init(&out, BODY_BYTES_MAX);
@@ -441,8 +454,7 @@ static void edit_text(struct call *call)
         call->fake->same_count++;
         refuse(call, 400,
                "Bad Request: message is not modified: specified new message content and reply "
-               "markup are exactly the "
-               "same as a current content and reply markup of the message");
+               "markup are exactly the same as a current content and reply markup of the message");
         free(plain);
         free(entities);
         free(markup);
@@ -457,6 +469,7 @@ static void edit_text(struct call *call)
     message->markup = markup; /* none given: the keyboard goes */
     message->is_plain = is_plain;
     message->edit_count++;
+    note_preview(call, message->raw);
     note_written(chat);
     struct sma_buf out;
     sma_buf_init(&out, BODY_BYTES_MAX);
@@ -475,12 +488,9 @@ static void delete_message(struct call *call)
         chat == NULL ? NULL : fake_message(chat, number_of(call, "message_id"));
     if (chat == NULL)
         return;
-    bool is_admin = false; /* who else may take away what others wrote */
-    for (size_t i = 0; i < chat->admin_count; i++)
-        is_admin |= chat->admins[i] == FAKE_TELEGRAM_BOT_ID;
     if (message == NULL || message->is_deleted)
         refuse(call, 400, "Bad Request: message to delete not found");
-    else if (!message->is_ours && !is_admin)
+    else if (!message->is_ours && !fake_is_admin(chat, FAKE_TELEGRAM_BOT_ID))
         refuse(call, 400, "Bad Request: message can't be deleted");
     if (call->is_answered)
         return;
@@ -585,21 +595,13 @@ static void get_file(struct call *call)
     sma_buf_fini(&out);
 }
 
-static bool is_admin(const struct chat *chat, int64_t user)
-{
-    for (size_t i = 0; i < chat->admin_count; i++)
-        if (chat->admins[i] == user)
-            return true;
-    return false;
-}
-
 static void put_member(const struct call *call, struct sma_buf *out, const struct chat *chat,
                        int64_t id)
 {
     const struct user *user = fake_user(call->fake, id);
-    const char *status = !is_admin(chat, id)     ? "member"
-                         : chat->admins[0] == id ? "creator"
-                                                 : "administrator";
+    const char *status = !fake_is_admin(chat, id) ? "member"
+                         : chat->admins[0] == id  ? "creator"
+                                                  : "administrator";
     sma_buf_printf(out, "{\"status\":\"%s\",\"user\":", status);
     if (user != NULL)
         fake_put_user(out, user);

@@ -55,6 +55,7 @@ struct chat
     const char *type;
     char *title;
     bool is_forum, is_blocked, is_kicked;
+    uint32_t forbidden;       /* bits: rows of fake_forbid's table */
     struct message *messages; /* message id = id_offset + index + 1 */
     int64_t id_offset;
     size_t message_count, message_room;
@@ -126,6 +127,7 @@ struct fault
     long times, skip, ms, bytes, status, seconds;
     int64_t chat_id; /* 0: any */
     char text[128];  /* STATUS: the description; "" = as the platform says it */
+    char holds[64];  /* only calls whose members, as JSON, hold this; "" = any */
 };
 
 /* -- connections ------------------------------------------------------------------------------- */
@@ -206,7 +208,7 @@ struct fake_telegram
     json_t *commands; /* last setMyCommands by scope */
     json_t *counts;   /* calls by method */
     uint64_t handed_count, confirmed_count, sent_count, conflict_count, refused_count,
-        expired_count;
+        expired_count, preview_count;   /* preview: addresses that the platform fetched by itself */
     uint64_t flooded_count, same_count; /* refused: too fast; edits that change nothing */
     struct load load;
 };
@@ -300,6 +302,12 @@ const char *fake_check_reactions(const json_t *list, const char **ret_emoji);
 const char *fake_check_commands(const json_t *list);
 
 /* -- fake_telegram_methods.c ------------------------------------------------------------------- */
+/** @return false: nobody can forbid that */
+bool fake_forbid(struct chat *chat, const char *what);
+/** Why the chat does not take this request, with the status; NULL: it does. */
+const char *fake_forbidden(const struct chat *chat, const char *method, const json_t *params,
+                           int *ret_status);
+bool fake_is_admin(const struct chat *chat, int64_t user);
 /** Do one method and answer it. `method` in lower case. */
 void fake_call(struct fake_telegram *fake, struct connection *connection, const char *method,
                json_t *params, const struct platform_upload *uploads, size_t upload_count);

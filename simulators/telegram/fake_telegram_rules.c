@@ -167,3 +167,77 @@ const char *fake_check_commands(const json_t *list)
     }
     return NULL;
 }
+
+/* What administrators of a group can forbid a bot, and how the platform says so: it has
+ * several ways for one thing. */
+static const struct
+{
+    const char *what, *methods; /* methods NULL: all that write */
+    const char *holds;          /* only a request that holds this; NULL: each */
+    int status;
+    const char *words, *source;
+} rights[] = {
+    {"photos", "sendphoto", NULL, 400, "Bad Request: not enough rights to send photos to the chat",
+     "as seen: reports of users of bots"},
+    {"photos_rpc", "sendphoto", NULL, 403, "Forbidden: CHAT_SEND_PHOTOS_FORBIDDEN",
+     "as documented: errors of messages.sendMedia"},
+    {"media", "sendphoto senddocument sendvoice sendaudio sendvideo", NULL, 400,
+     "Bad Request: CHAT_SEND_MEDIA_FORBIDDEN", "as documented: errors of messages.sendMedia"},
+    {"files", "sendphoto senddocument sendvoice sendaudio sendvideo", NULL, 403,
+     "Forbidden: CHAT_WRITE_FORBIDDEN", "as seen: reports of users of bots"},
+    {"videos", "sendphoto senddocument", NULL, 400,
+     "Bad Request: not enough rights to send videos to the chat", "as seen"},
+    {"documents", "senddocument", NULL, 400, "Bad Request: CHAT_SEND_DOCS_FORBIDDEN",
+     "as documented: errors of messages.sendMedia"},
+    {"text", "sendmessage", NULL, 400,
+     "Bad Request: not enough rights to send text messages to the chat", "as seen"},
+    {"text_rpc", "sendmessage", NULL, 403, "Forbidden: CHAT_SEND_PLAIN_FORBIDDEN",
+     "as documented: errors of messages.sendMessage"},
+    {"links", "sendmessage", "https://", 400, "Bad Request: not enough rights to send previews",
+     "as seen"},
+    {"links_rpc", "sendmessage", "https://", 403, "Forbidden: CHAT_SEND_WEBPAGE_FORBIDDEN",
+     "as documented: errors of messages.sendMessage"},
+    {"topic", NULL, "message_thread_id", 400, "Bad Request: TOPIC_CLOSED",
+     "as documented: errors of messages.sendMessage"},
+    {"topic_gone", NULL, "message_thread_id", 400, "Bad Request: TOPIC_DELETED",
+     "as documented: errors of messages.sendMessage"},
+    {"topic_unknown", NULL, "message_thread_id", 400, "Bad Request: message thread not found",
+     "as seen"},
+    {"all", NULL, NULL, 403, "Forbidden: CHAT_WRITE_FORBIDDEN", "as seen"},
+    {"all_words", NULL, NULL, 400, "Bad Request: have no rights to send a message", "as seen"},
+    {"topics", NULL, NULL, 400, "Bad Request: TOPIC_CLOSED", "as seen: the general topic, too"},
+};
+
+bool fake_forbid(struct chat *chat, const char *what)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(rights); i++)
+        if (strcmp(rights[i].what, what) == 0) {
+            chat->forbidden |= UINT32_C(1) << i;
+            return true;
+        }
+    return false;
+}
+
+const char *fake_forbidden(const struct chat *chat, const char *method, const json_t *params,
+                           int *ret_status)
+{
+    SMA_AUTO(sma_freep) char *text = json_dumps(params, 0);
+    bool writes = strncmp(method, "send", 4) == 0 && strcmp(method, "sendchataction") != 0;
+    for (size_t i = 0; i < SMA_COUNT_OF(rights) && writes; i++) {
+        bool is_it = rights[i].methods == NULL || strstr(rights[i].methods, method) != NULL;
+        bool is_held =
+            rights[i].holds == NULL || (text != NULL && strstr(text, rights[i].holds) != NULL);
+        *ret_status = rights[i].status;
+        if ((chat->forbidden >> i & 1) != 0 && is_it && is_held)
+            return rights[i].words;
+    }
+    return NULL;
+}
+
+bool fake_is_admin(const struct chat *chat, int64_t user)
+{
+    for (size_t i = 0; i < chat->admin_count; i++)
+        if (chat->admins[i] == user)
+            return true;
+    return false;
+}

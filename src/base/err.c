@@ -86,7 +86,7 @@ void sma_assert_failed(const char *expression, const char *file, int line)
 
 /*
  * The thread sanitizer takes descriptor numbers for variables, but does not see every call that
- * opens or closes one: libuv closes sockets, libcrypto opens the folder of certificates, openat2
+ * opens or closes one: libuv closes sockets, libcrypto opens the folder of certificates, openat
  * opens files, all out of its sight. A number that another thread gets next seems to be shared.
  * Nothing else is left out by these.
  */
@@ -95,6 +95,7 @@ const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
     return "race:OPENSSL_DIR_end\nrace:interceptor_close\nrace:interceptor_accept4\n"
-           "race:interceptor_pipe2\nrace:real_open\n";
+           "race:interceptor_pipe2\nrace:real_open\nrace:interceptor_fstat\n"
+           "race:interceptor_fopen\n";
 }
 #endif

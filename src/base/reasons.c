@@ -47,13 +47,6 @@ void sma_reason_count(struct sma_str platform, enum sma_reason reason)
     atomic_fetch_add_explicit(&counts[place][reason], 1, memory_order_relaxed);
 }
 
-uint64_t sma_reason_counted(struct sma_str platform, enum sma_reason reason)
-{
-    SMA_ASSERT(reason < SMA_REASON_COUNT);
-    unsigned place = sma_label_place(SMA_LABEL_PLATFORM, platform);
-    return atomic_load_explicit(&counts[place][reason], memory_order_relaxed);
-}
-
 /* Names of platforms are adapters' own: nothing in them needs escaping. */
 void sma_reasons_format(struct sma_buf *buf)
 {

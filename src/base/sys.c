@@ -1,6 +1,7 @@
 /* sys.c — the real system-call table, the file helpers on any table, and the named crash points. */
 #include "sma/sys.h"
 #include "sma/buf.h"
+#include "sma/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +16,13 @@
 static uint64_t real_now_ns(void *self)
 {
     (void)self;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return sma_clock_now_ns();
 }
 
 static int64_t real_wall_ms(void *self)
 {
     (void)self;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return sma_clock_wall_ms();
 }
 
 static void real_random_bytes(void *self, void *bytes, size_t len)
@@ -179,6 +176,12 @@ enum sma_err sma_sys_read_file(const struct sma_sys *sys, const char *path, size
     int fd = sys->open(sys->self, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0)
         return sma_fail_os(error, errno, "cannot open %s", path);
+    return sma_sys_read_open(sys, fd, path, max, ret_bytes, ret_len, error);
+}
+
+enum sma_err sma_sys_read_open(const struct sma_sys *sys, int fd, const char *path, size_t max,
+                               char **ret_bytes, size_t *ret_len, struct sma_error *error)
+{
     struct sma_buf buf;
     sma_buf_init(&buf, max);
     enum sma_err err = read_into(sys, fd, path, &buf, error);

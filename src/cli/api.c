@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "lock.h"
 #include "sma/config.h"
+#include "sma/plural.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -198,4 +199,27 @@ void sma_cli_print_clean(struct sma_str text)
     }
     fputs(clean.ptr == NULL ? "" : clean.ptr, stdout);
     sma_buf_fini(&clean);
+}
+
+#define LINE_BYTES_SHOWN 300
+
+void sma_cli_print_lines(struct sma_str text, const char *indent, size_t max)
+{
+    size_t shown = 0;
+    while (text.len > 0) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        struct sma_str line = {text.ptr, end == NULL ? text.len : (size_t)(end - text.ptr)};
+        text.ptr += line.len + (end != NULL);
+        text.len -= line.len + (end != NULL);
+        if (shown++ >= max)
+            continue;
+        bool is_long = line.len > LINE_BYTES_SHOWN;
+        line.len = sma_utf8_cut(line, LINE_BYTES_SHOWN);
+        fputs(indent, stdout);
+        sma_cli_print_clean(line);
+        puts(is_long ? " ..." : "");
+    }
+    if (shown > max)
+        printf("%s... and %zu line%s more: look at the file itself\n", indent, shown - max,
+               SMA_S(shown - max));
 }

@@ -47,5 +47,7 @@ SMA_CHECKED int sma_cli_api_get(const struct sma_cli_api *api, const char *comma
 void sma_cli_put_encoded(struct sma_buf *buf, const char *text);
 /** On stdout: `text` with every control character taken out, line ends as blanks. */
 void sma_cli_print_clean(struct sma_str text);
+/** The same of several lines, at most `max` of them, and how many more there are. */
+void sma_cli_print_lines(struct sma_str text, const char *indent, size_t max);
 
 #endif

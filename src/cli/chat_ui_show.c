@@ -4,6 +4,7 @@
 #include "chat_cluster.h"
 #include "chat_markdown.h"
 #include "runtime/text/attach_text.h"
+#include "sma/clock.h"
 #include "sma/sys.h"
 
 #include <stdarg.h>
@@ -12,10 +13,10 @@
 #define WINDOW_BYTES 8192 /* of a long line, before and behind the cursor */
 #define DIM "\x1b[2m"
 
+/* The machine's time: keys come from a person, or in the pace of a terminal. */
 uint64_t ui_now(void)
 {
-    const struct sma_sys *sys = sma_sys_real();
-    return sys->now_ns(sys->self);
+    return sma_clock_machine_ns(sma_clock_now_ns());
 }
 
 /* -- what stays -------------------------------------------------------------------------------- */

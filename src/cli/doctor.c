@@ -27,6 +27,7 @@ static void look_at_all(struct doctor *doctor, bool is_offline)
     doctor_look_at_disk(doctor);
     doctor_look_at_port(doctor);
     doctor_look_at_sandbox(doctor);
+    doctor_look_at_walls(doctor);
     doctor_look_at_helpers(doctor);
     doctor_look_at_programs(doctor);
     doctor_look_at_skills(doctor);

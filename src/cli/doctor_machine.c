@@ -137,7 +137,16 @@ static void look_at_unit(struct doctor *doctor)
 
 static void say_sandbox(struct doctor *doctor, const struct sma_sandbox *sandbox, bool is_elsewhere)
 {
-    if (sandbox->is_on)
+    if (sandbox->is_on && sandbox->hole[0] != '\0')
+        doctor_say(&doctor->report, SMA_PROBE_ERROR, "sandbox",
+                   "run the service as a user of its own, who may not write it", "%s",
+                   sandbox->why);
+    else if (sandbox->is_on && sandbox->is_blocked)
+        doctor_say(&doctor->report, SMA_PROBE_ERROR, "sandbox",
+                   "take away what keeps it from starting: links and files .env* of the project's "
+                   "folder, folders of permissions.exec_shell.paths",
+                   "%s", sandbox->why);
+    else if (sandbox->is_on)
         doctor_say(&doctor->report, sandbox->is_filtered ? SMA_PROBE_OK : SMA_PROBE_WARNING,
                    "sandbox", sandbox->is_filtered ? "" : "a newer bubblewrap or kernel has it",
                    "bubblewrap works%s%s", is_elsewhere ? " (tried in an empty folder)" : "",
@@ -173,7 +182,8 @@ void doctor_look_at_sandbox(struct doctor *doctor)
     const char *told = json_string_value(json_object_get(doctor->status, "sandbox"));
     if (doctor->config == NULL)
         return;
-    if (sma_exec_options_parse(doctor->config->permissions_json, &options, &error) != SMA_ERR_OK) {
+    if (sma_exec_options_parse(doctor->config->permissions_json, doctor->config->project_dir,
+                               &options, &error) != SMA_ERR_OK) {
         doctor_say(&doctor->report, SMA_PROBE_ERROR, "sandbox", "correct it", "ship.json: %s",
                    error.text);
         return;

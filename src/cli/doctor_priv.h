@@ -54,6 +54,9 @@ bool doctor_is_clock_unset(void);
 /** Does the configuration ask for anything by https? */
 bool doctor_wants_tls(const struct sma_config *config);
 
+/* doctor_walls.c: root, hard links, folders that commands do not see. */
+void doctor_look_at_walls(struct doctor *doctor);
+
 /* doctor_programs.c: programs that rules and MCP servers name. */
 void doctor_look_at_programs(struct doctor *doctor);
 

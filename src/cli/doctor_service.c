@@ -9,6 +9,7 @@
 
 #include "adapters.h"
 #include "runtime/access/roles.h"
+#include "sma/clock.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -85,7 +86,7 @@ void doctor_look_at_service(struct doctor *doctor)
                    "run this as the user who runs the service", "it cannot be asked");
     if (found != 0)
         return;
-    doctor->api.wait_ms = SMA_PROBE_MS;
+    doctor->api.wait_ms = (long)sma_clock_wait_ms(SMA_PROBE_MS);
     doctor->status = ask(doctor, "/api/status");
     if (doctor->status == NULL) {
         doctor_say(&doctor->report, SMA_PROBE_ERROR, "service",

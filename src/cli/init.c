@@ -243,9 +243,10 @@ static int ask_rules(struct init_answers *answers)
     if (!answers->has_sandbox)
         puts("There is no sandbox for commands here (`apt install bubblewrap`): even these "
              "could see every file of yours.");
-    return sma_prompt_yes("May it run ls, cat, head, grep, git status, git diff and git log "
-                          "without asking?",
-                          answers->has_sandbox, &answers->has_rules)
+    return sma_prompt_yes(
+               "May it run programs that only read (ls, cat, grep, find, wc, git log ...) "
+               "without asking?",
+               answers->has_sandbox, &answers->has_rules)
                ? 0
                : INIT_ENDED;
 }
@@ -315,6 +316,8 @@ static int make(struct init_answers *answers)
                             answers->dir);
     int status = init_check_ending(answers);
     answers->has_sandbox = init_has_sandbox();
+    if (answers->is_yes && !answers->is_rules_given)
+        answers->has_rules = answers->has_sandbox;
     if (status == 0)
         status = answers->is_yes ? check(answers) : ask(answers);
     if (status == 0)
@@ -372,8 +375,9 @@ static const struct sma_cli_command_option OPTIONS[] = {
     {"owner", 'w', false, SMA_VALUE_TEXT, NULL, "PERSON",
      "who decides, e.g. telegram:1001; may be repeated"},
     {"rules", 'R', false, SMA_VALUE_WORDS, "read-only|none", NULL,
-     "let ls, cat, head, grep, git status|diff|log run without a\n"
-     "question, or nothing (default with --yes)"},
+     "let programs that only read (ls, cat, grep, find, git log ...)\n"
+     "run without a question (default where there is a sandbox), or\n"
+     "nothing"},
     {"port", 'P', false, SMA_VALUE_TEXT, NULL, "PORT",
      "of the HTTP API (default: the first that is free from 3000)"},
     {"untested", 'U', false, SMA_VALUE_NONE, NULL, NULL, "test neither key nor token"},

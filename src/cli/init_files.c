@@ -7,6 +7,7 @@
 #include "adapters.h"
 #include "cli.h"
 #include "init_stage.h"
+#include "runtime/policy/read_rules.h"
 #include "sma/sys.h"
 #include "sma/text.h"
 
@@ -137,8 +138,7 @@ static void put_permissions(struct sma_buf *buf, const struct init_answers *answ
     sma_buf_put_text(buf, "], \"admin\": [], \"member\": [] },\n"
                           "    \"exec_shell\": {\n      \"deny\": [\"rm\"],\n      \"allow\": [");
     if (answers->has_rules)
-        sma_buf_put_text(buf, "\"ls\", \"cat\", \"head\", \"grep\", \"git status\", \"git diff\", "
-                              "\"git log\"");
+        sma_buf_put_text(buf, SMA_POLICY_READ_RULES_JSON);
     sma_buf_put_text(buf, answers->has_rules && answers->has_sandbox
                               ? "],\n      \"sandbox\": \"require\"\n    }\n  }\n}\n"
                               : "]\n    }\n  }\n}\n");

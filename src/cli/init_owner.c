@@ -4,6 +4,7 @@
 #include "init_test.h"
 #include "probe/probe.h"
 #include "prompt.h"
+#include "sma/clock.h"
 #include "sma/sys.h"
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ bool init_owner_ask(const struct sma_adapter_ops *ops, const struct sma_config *
             init_test_show(&result);
             break;
         }
-        if (sma_prompt_is_pressed(PAUSE_MS))
+        if (sma_prompt_is_pressed(sma_clock_poll_ms(PAUSE_MS)))
             break;
     }
     puts("Nobody is its owner yet: start it, write to it, and run the command that it answers "

@@ -154,17 +154,54 @@ static int write_user_unit(void)
 }
 
 /* -- root: the packaged unit runs as who owns the folder --------------------------------------- */
+#define UNIT_USER "shipmyagent" /* of the packaged unit */
+
+/* May others go down to it? Under /root they may not. */
+static bool is_reachable(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    (void)snprintf(path, sizeof path, "%s", dir);
+    for (char *slash = strrchr(path, '/'); slash != NULL && slash != path;
+         slash = strrchr(path, '/')) {
+        *slash = '\0';
+        if (stat(path, &facts) != 0 || (facts.st_mode & S_IXOTH) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* A folder of root's goes to the unit's own user, with what is in it. Where that cannot be, the
+ * service runs as root, and says so. @return who runs it; NULL: as the unit says */
+static const char *give_away(const char *dir)
+{
+    if (getpwnam(UNIT_USER) == NULL || !is_reachable(dir)) {
+        puts("The service runs as root: whatever gets out of the sandbox has the machine. A folder "
+             "below /srv can be given to a user of its own (chown -R).");
+        return "root";
+    }
+    if (RUN("chown", "-R", "--no-dereference", UNIT_USER ":" UNIT_USER, "--", dir) != 0)
+        return "root";
+    printf("The folder belongs to the user " UNIT_USER " now, who runs the service.\n");
+    return NULL;
+}
+
 static int write_drop_in(const char *dir, const char *unit)
 {
     struct stat status;
     char folder[PATH_MAX];
-    const struct passwd *owner = stat(dir, &status) == 0 ? getpwuid(status.st_uid) : NULL;
-    if (owner == NULL || status.st_uid == 0)
+    if (stat(dir, &status) != 0)
+        return 0;
+    const struct passwd *owner = getpwuid(status.st_uid);
+    const char *user = owner == NULL ? NULL : owner->pw_name;
+    if (status.st_uid == 0)
+        user = give_away(dir);
+    if (user == NULL)
         return 0;
     snprintf(folder, sizeof folder, "/etc/systemd/system/%s.d", unit);
     struct sma_buf buf;
     sma_buf_init(&buf, 4096);
-    sma_buf_printf(&buf, "[Service]\nUser=%s\n", owner->pw_name);
+    sma_buf_printf(&buf, "[Service]\nUser=%s\n", user);
     int written = write_file(folder, "user.conf", &buf);
     sma_buf_fini(&buf);
     return written;
@@ -178,9 +215,9 @@ static void keep_after_logout(void)
         puts("It ends when you log out. To keep it: sudo loginctl enable-linger $USER");
 }
 
-static int enable(const char *dir, const char *unit)
+static int enable(const char *real, const char *unit)
 {
-    int status = is_root() ? write_drop_in(dir, unit) : write_user_unit();
+    int status = is_root() ? write_drop_in(real, unit) : write_user_unit();
     if (status != 0)
         return status;
     if (RUN("systemctl", SCOPE, "daemon-reload") != 0 ||
@@ -206,7 +243,7 @@ int init_install_service(const char *dir)
     put_escaped(&unit, real);
     sma_buf_put_text(&unit, ".service");
     int status =
-        unit.err == SMA_ERR_OK ? enable(dir, unit.ptr) : sma_cli_fail("init: out of memory");
+        unit.err == SMA_ERR_OK ? enable(real, unit.ptr) : sma_cli_fail("init: out of memory");
     sma_buf_fini(&unit);
     return status;
 }

@@ -14,7 +14,7 @@ struct sma_mcp_options
 {
     const char *verb, *server, *folder, *scope; /* NULL: not given */
     long port;                                  /* of the loopback address; 0 = any */
-    bool is_json, is_device;
+    bool is_json, is_device, is_yes;
 };
 /** `mcp login`: exit status. */
 int sma_mcp_login(const struct sma_config *config, const struct sma_mcp_config_server *server,

@@ -6,6 +6,7 @@
 #include "api.h"
 #include "cli.h"
 #include "runtime/mcp/oauth_file.h"
+#include "sma/clock.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -25,9 +26,7 @@ struct login
 
 static int64_t wall_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail */
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return sma_clock_wall_ms();
 }
 
 /* What the server says when it is asked without a token. */
@@ -63,7 +62,7 @@ static void ask(struct login *login)
         login->has_said = true;
     }
     if (wanted->wait_ms > 0)
-        (void)usleep(wanted->wait_ms * 1000u);
+        (void)usleep((useconds_t)sma_clock_wait_ms(wanted->wait_ms) * 1000u);
     sma_mcp_http_ask(login->config, wanted, &answer);
     sma_oauth_answer(login->oauth, answer.status, sma_buf_str(&answer.body), wall_ms());
     sma_mcp_http_fini(&answer);

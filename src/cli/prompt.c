@@ -342,3 +342,21 @@ bool sma_prompt_is_pressed(int timeout_ms)
     fflush(stdout);
     return poll(&ready, 1, timeout_ms) == 1 && (!read_line(line, sizeof line, true, NULL) || true);
 }
+
+bool sma_prompt_agree(const char *command, bool is_yes, const char *question)
+{
+    bool agrees = false;
+    if (is_yes)
+        return true;
+    if (isatty(STDIN_FILENO) == 0) {
+        (void)sma_cli_fail("%s: nothing was accepted; look at what is shown above and say --yes",
+                           command);
+        return false;
+    }
+    sma_prompt_open("nothing was accepted\n");
+    agrees = sma_prompt_yes(question, false, &agrees) && agrees;
+    sma_prompt_close();
+    if (!agrees)
+        puts("Nothing was accepted.");
+    return agrees;
+}

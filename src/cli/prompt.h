@@ -31,6 +31,9 @@ bool sma_prompt_line(const char *question, const char *otherwise, char *answer, 
 bool sma_prompt_secret(const char *question, char *answer, size_t room);
 /** Yes or no, asked again until it is one of them. */
 bool sma_prompt_yes(const char *question, bool otherwise, bool *ret_is_yes);
+/** Does the owner accept what was shown? Without a terminal only with is_yes (--yes).
+ *  @command  for the message that says so */
+bool sma_prompt_agree(const char *command, bool is_yes, const char *question);
 /** One of `choices`, shown with numbers: a number or the beginning of one of them. */
 bool sma_prompt_choice(const char *question, const char *const *choices, size_t count,
                        size_t otherwise, size_t *ret_index);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,13 +73,36 @@ int sma_cli_simulate(int argc, char **argv)
                             "and model",
                             argv[1]);
     snprintf(name, sizeof name, "simulate-%s", argv[1]);
-    return sma_cli_become(name, argv + 1);
+    bool is_play = false;
+    for (int i = 2; i < argc; i++)
+        is_play |= strncmp(argv[i], "--play", 6) == 0;
+    if (!is_play)
+        return sma_cli_become(name, argv + 1);
+    char self[PATH_MAX], option[] = "--program";
+    char **words = calloc((size_t)argc + 2, sizeof *words);
+    if (words == NULL || !sma_cli_self(self, sizeof self))
+        return sma_cli_fail("simulate: cannot tell where this program is");
+    words[0] = argv[1];
+    words[1] = option; /* the simulator cannot know which program plays its scripts */
+    words[2] = self;
+    memcpy(words + 3, argv + 2, (size_t)(argc - 2) * sizeof *words);
+    int status = sma_cli_become(name, words); /* does not come back */
+    free(words);
+    return status;
 }
 
 static const struct sma_cli_command_option OPTIONS[] = {
     {"port", 'p', false, SMA_VALUE_TEXT, NULL, "N", "listen there (default: any free port)"},
     {"talk", 't', false, SMA_VALUE_NONE, NULL, NULL,
      "you are the person the bot talks to: type, and read it here"},
+    {"play", '\0', false, SMA_VALUE_FILE, NULL, "FILE",
+     "play a script of what people say and must see (docs/notes/talks.md), and end"},
+    {"project", '\0', false, SMA_VALUE_FOLDER, NULL, "FOLDER",
+     "with --play: a copy of this project's configuration"},
+    {"case", '\0', false, SMA_VALUE_TEXT, NULL, "NAME",
+     "with --play: only the cases whose names hold this"},
+    {"patience", '\0', false, SMA_VALUE_TEXT, NULL, "S",
+     "with --play: how many seconds each wait may take (default: 20)"},
     {.name = NULL},
 };
 
@@ -88,6 +112,8 @@ const struct sma_cli_command sma_cli_command_simulate = {
     .place = "WHAT",
     .summary = "a stand-in for telegram, feishu, qq or a model, to try a bot on",
     .usage = "shipmyagent simulate telegram|feishu|qq [--port N] [--talk]\n"
+             "shipmyagent simulate telegram|feishu|qq --play FILE [--project FOLDER]\n"
+             "                     [--case NAME] [--patience S]\n"
              "shipmyagent simulate model [--port N] [--key KEY] [--profile NAME] [...]\n",
     .options = OPTIONS,
     .text = "Runs a stand-in for the platform, or for a provider of models, on 127.0.0.1 until "
@@ -98,6 +124,12 @@ const struct sma_cli_command sma_cli_command_simulate = {
             "told to do.\n"
             "With --talk each line typed is said to the bot and its messages are shown; a line "
             "!LABEL presses a button.\n"
+            "With --play a script says what people say and what they must see; it is played on a "
+            "service of its own\n"
+            "between simulators, with a copy of your project's configuration if you name one. Exit "
+            "status 0: all of\n"
+            "it came true. A script is the best part of a bug report; docs/notes/talks.md teaches "
+            "the language.\n"
             "The simulators are installed by `scripts/install --simulators`, or are the package\n"
             "shipmyagent-simulators.\n",
     .verbs = "telegram|feishu|qq|model",

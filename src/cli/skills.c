@@ -10,7 +10,6 @@
 #include "prompt.h"
 #include "runtime/skills/tree.h"
 #include "sma/limits.h"
-#include "sma/plural.h"
 #include "sma/text.h"
 
 #include <getopt.h>
@@ -23,7 +22,6 @@
 #define WARNINGS 2
 #define FILE_COUNT_SHOWN 50
 #define LINE_COUNT_SHOWN 120 /* of SKILL.md */
-#define LINE_BYTES_SHOWN 300
 
 /* -- showing ----------------------------------------------------------------------------------- */
 static void print_field(const char *name, const char *text)
@@ -33,27 +31,6 @@ static void print_field(const char *name, const char *text)
     printf("  %-12s ", name);
     sma_cli_print_clean(sma_str(text));
     puts("");
-}
-
-static void print_lines(struct sma_str text, const char *indent, size_t max)
-{
-    size_t shown = 0;
-    while (text.len > 0) {
-        const char *end = memchr(text.ptr, '\n', text.len);
-        struct sma_str line = {text.ptr, end == NULL ? text.len : (size_t)(end - text.ptr)};
-        text.ptr += line.len + (end != NULL);
-        text.len -= line.len + (end != NULL);
-        if (shown++ >= max)
-            continue;
-        bool is_long = line.len > LINE_BYTES_SHOWN;
-        line.len = sma_utf8_cut(line, LINE_BYTES_SHOWN);
-        fputs(indent, stdout);
-        sma_cli_print_clean(line);
-        puts(is_long ? " ..." : "");
-    }
-    if (shown > max)
-        printf("%s... and %zu line%s more: look at the file itself\n", indent, shown - max,
-               SMA_S(shown - max));
 }
 
 enum sma_err sma_skills_print(const struct sma_skill *skill, int folder, const char *why_now,
@@ -73,33 +50,15 @@ enum sma_err sma_skills_print(const struct sma_skill *skill, int folder, const c
         if (skill->has_front_error)
             print_field("warning", skill->why);
         printf("  files (%llu bytes):\n", (unsigned long long)skill->tree.bytes);
-        print_lines(sma_buf_str(&files), "    ", FILE_COUNT_SHOWN);
+        sma_cli_print_lines(sma_buf_str(&files), "    ", FILE_COUNT_SHOWN);
         if (skill->tree.text != NULL) {
             puts("  SKILL.md:");
-            print_lines((struct sma_str){skill->tree.text, skill->tree.text_len}, "    | ",
-                        LINE_COUNT_SHOWN);
+            sma_cli_print_lines((struct sma_str){skill->tree.text, skill->tree.text_len}, "    | ",
+                                LINE_COUNT_SHOWN);
         }
     }
     sma_buf_fini(&files);
     return err;
-}
-
-bool sma_skills_agree(const struct sma_skills_options *options, const char *question)
-{
-    bool is_yes = false;
-    if (options->is_yes)
-        return true;
-    if (isatty(STDIN_FILENO) == 0) {
-        (void)sma_cli_fail(
-            "skills: nothing was accepted; look at what is shown above and say --yes");
-        return false;
-    }
-    sma_prompt_open("nothing was accepted\n");
-    is_yes = sma_prompt_yes(question, false, &is_yes) && is_yes;
-    sma_prompt_close();
-    if (!is_yes)
-        puts("Nothing was accepted.");
-    return is_yes;
 }
 
 /* -- list, check ------------------------------------------------------------------------------- */
@@ -168,7 +127,7 @@ static int list(const struct sma_skills *skills, const struct sma_skills_options
     if (options->is_json)
         return print_json(skills);
     print_table(skills);
-    print_lines(sma_str(skills->notes), "", 100);
+    sma_cli_print_lines(sma_str(skills->notes), "", 100);
     if (skills->count == 0)
         puts("No skills: put folders with a SKILL.md into .claude/skills, or add one with "
              "`shipmyagent skills add PATH`.");
@@ -249,7 +208,8 @@ static int accept_shown(const struct sma_config *config, struct sma_skills *skil
         return 0;
     }
     (void)fflush(stdout);
-    if (!sma_skills_agree(options, "Their words will guide the agent. Accept what is shown above?"))
+    if (!sma_prompt_agree("skills", options->is_yes,
+                          "Their words will guide the agent. Accept what is shown above?"))
         return 1;
     if (sma_skills_accept(config, shown, count, &error) != SMA_ERR_OK)
         return sma_cli_fail("skills: %s", error.text);

@@ -17,8 +17,6 @@ struct sma_skills_options
  *  "changed". Errors as sma_skill_tree_list. */
 SMA_CHECKED enum sma_err sma_skills_print(const struct sma_skill *skill, int folder,
                                           const char *why_now, struct sma_error *error);
-/** --yes, or the answer of a person at a terminal. Says why when it is no. */
-bool sma_skills_agree(const struct sma_skills_options *options, const char *question);
 /** `skills add`: exit status. */
 int sma_skills_add(const struct sma_config *config, const struct sma_skills_options *options);
 

@@ -10,6 +10,7 @@
  */
 #include "archive.h"
 #include "cli.h"
+#include "prompt.h"
 #include "runtime/skills/roots.h"
 #include "skills.h"
 #include "sma/limits.h"
@@ -302,9 +303,9 @@ static enum sma_err offer(struct adding *adding, bool *ret_is_added)
     struct sma_skill skill = {.id = adding->id, .place = place};
     const struct sma_skill *shown = &skill;
     enum sma_err err = look(adding, &skill);
-    if (err == SMA_ERR_OK &&
-        sma_skills_agree(adding->options, "Its words will guide the agent. Add what is shown "
-                                          "above?")) {
+    if (err == SMA_ERR_OK && sma_prompt_agree("skills", adding->options->is_yes,
+                                              "Its words will guide the agent. Add what is shown "
+                                              "above?")) {
         err = put_in_place(adding, place);
         if (err == SMA_ERR_OK)
             err = sma_skills_accept(adding->config, &shown, 1, adding->error);

@@ -92,11 +92,19 @@ static void print_failure(const json_t *trace)
     const char *outcome = "";
     size_t index;
     json_t *stage;
+    const json_t *repeated = NULL;
     json_array_foreach(json_object_get(trace, "stages"), index, stage)
     {
         if (strcmp(sma_cli_log_text(stage, "stage"), "model") == 0)
             outcome = sma_cli_log_text(stage, "outcome");
+        if (strcmp(sma_cli_log_text(stage, "stage"), "repeated") == 0)
+            repeated = stage;
     }
+    if (repeated != NULL)
+        printf("  The model called %s %lld times in a row with the same result.\n"
+               "  What to do: say what is missing, or choose a model that is better with tools.\n",
+               sma_cli_log_text(repeated, "tool"),
+               (long long)json_integer_value(json_object_get(repeated, "times")));
     for (size_t i = 0; i < SMA_COUNT_OF(failures); i++)
         if (strcmp(outcome, failures[i].word) == 0)
             printf("  %s\n  What to do: %s\n", failures[i].sentence, failures[i].remedy);

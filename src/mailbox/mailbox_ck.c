@@ -5,6 +5,7 @@
  * Built without the thread sanitizer, which cannot see CK's ordering; each message is announced to
  * it instead, at push and at its own delivery (once per batch would hide real races).
  */
+#include "sma/clock.h"
 #include "sma/limits.h"
 #include "sma/mailbox.h"
 
@@ -137,8 +138,9 @@ static void choose_fence(void)
  * looks again. */
 static void futex_wait(unsigned *word, uint64_t deadline_ns)
 {
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
-                             .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    uint64_t until_ns = sma_clock_machine_ns(deadline_ns);
+    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
+                             .tv_nsec = (long)(until_ns % 1000000000u)};
     (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, 1,
                   deadline_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
 }

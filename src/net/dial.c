@@ -2,6 +2,7 @@
 #include "dial.h"
 
 #include "proxy_talk.h"
+#include "sma/clock.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -265,7 +266,7 @@ static void try_next(struct net_dial *dial)
     while (dial->next < dial->addresses.count) {
         int problem = try_address(dial, &dial->addresses.list[dial->next++]);
         if (problem == 0) {
-            (void)uv_timer_start(&dial->timer, on_timer, STAGGER_MS, 0);
+            (void)uv_timer_start(&dial->timer, on_timer, sma_clock_wait_ms(STAGGER_MS), 0);
             return;
         }
         note_failure(dial, problem);

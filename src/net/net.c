@@ -12,6 +12,8 @@
  */
 #include "net_priv.h"
 
+#include "sma/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -54,7 +56,7 @@ void net_arm(struct sma_net *net)
         wait_ms = (due_ns - now_ns + MS - 1) / MS +
                   1; /* libuv cuts the present to whole ms: never early */
     }
-    SMA_ASSERT(uv_timer_start(&net->timer, on_due, wait_ms, 0) == 0);
+    SMA_ASSERT(uv_timer_start(&net->timer, on_due, sma_clock_wait_ms(wait_ms), 0) == 0);
 }
 
 /* -- entering libcurl, and what follows ------------------------------------------------------- */
@@ -206,7 +208,8 @@ static int on_timer(CURLM *multi, long timeout_ms, void *user)
     struct sma_net *net = user;
     (void)multi;
     net->curl_due_ns =
-        timeout_ms < 0 ? UINT64_MAX : sma_ctx_now(net->ctx) + (uint64_t)timeout_ms * MS;
+        timeout_ms < 0 ? UINT64_MAX
+                       : sma_ctx_now(net->ctx) + sma_clock_of_machine((uint64_t)timeout_ms * MS);
     net_arm(net);
     return 0;
 }

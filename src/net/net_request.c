@@ -10,6 +10,7 @@
  */
 #include "net_priv.h"
 
+#include "sma/clock.h"
 #include "sma/retry_after.h"
 #include "sma/text.h"
 
@@ -586,8 +587,9 @@ static enum sma_err set_up(struct sma_net_request *request, const struct sma_net
                                                         : (long)ask->total_ms;
     bool is_stream = ask->bytes != NULL;
     set_notes(request, ask);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, total_ms);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)sma_clock_wait_ms((uint64_t)connect_ms));
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)sma_clock_wait_ms((uint64_t)total_ms));
     curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
                      is_stream ? (curl_off_t)0 : (curl_off_t)request->answer_bytes_max);
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, is_stream ? NULL : "");

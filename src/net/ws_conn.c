@@ -6,6 +6,8 @@
  */
 #include "ws_priv.h"
 
+#include "sma/clock.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -154,7 +156,7 @@ static void on_timer(uv_timer_t *timer)
 void ws_conn_arm(struct sma_ws_conn *conn, uint64_t wait_ms)
 {
     uv_update_time(conn->ws->loop); /* libuv counts from the time it last looked */
-    SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, wait_ms, 0) == 0);
+    SMA_ASSERT(uv_timer_start(&conn->timer, on_timer, sma_clock_wait_ms(wait_ms), 0) == 0);
 }
 
 /* -- the beginning ---------------------------------------------------------------------------- */

@@ -60,12 +60,6 @@ void sma_charset_load(void)
     }
 }
 
-void sma_charset_unload(void)
-{
-    while (loaded_count > 0)
-        iconv_close(loaded[--loaded_count].converter);
-}
-
 /* -- which it is ------------------------------------------------------------------------------- */
 /* Bytes of a valid UTF-8 sequence; 0: none begins here. */
 static size_t sequence(const uint8_t *at, size_t len)

@@ -16,8 +16,6 @@
 
 /** Open the converters, so that no file is needed later. */
 void sma_charset_load(void);
-/** Close them. */
-void sma_charset_unload(void);
 /**
  * @label    of the Content-Type header; NULL or "" = none
  * @is_html  look into the text, too

@@ -2,6 +2,7 @@
 #include "page/markdown.h"
 
 #include "page/markdown_out.h"
+#include "page/visible.h"
 
 #include <libxml/HTMLparser.h>
 #include <libxml/uri.h>
@@ -55,7 +56,7 @@ static const struct element { const char *name; enum what what; } elements[] = {
     {"noscript", WHAT_SKIP}, {"template", WHAT_SKIP}, {"svg", WHAT_SKIP}, {"math", WHAT_SKIP},
     {"iframe", WHAT_SKIP}, {"object", WHAT_SKIP}, {"embed", WHAT_SKIP}, {"canvas", WHAT_SKIP},
     {"audio", WHAT_SKIP}, {"video", WHAT_SKIP}, {"select", WHAT_SKIP}, {"textarea", WHAT_SKIP},
-    {"button", WHAT_SKIP}, {"input", WHAT_SKIP}, {"dialog", WHAT_SKIP}, {"applet", WHAT_SKIP},
+    {"button", WHAT_SKIP}, {"input", WHAT_SKIP}, {"dialog", WHAT_LINE}, {"applet", WHAT_SKIP},
 };
 /* clang-format on */
 
@@ -70,9 +71,11 @@ struct reading
     htmlParserCtxtPtr parser;
     struct sma_markdown *page;
     struct markdown_out out;
+    struct visible *visible;
     const char *base;
     unsigned depth;
-    unsigned skip_depth; /* depth of the element that is left out; 0 = none */
+    unsigned skip_depth;  /* depth of the element that is left out; 0 = none */
+    bool is_open_skipped; /* ... and visible knows of it */
     bool is_in_title, has_title, is_too_deep;
     bool is_pre_fresh; /* the line break right behind <pre> does not count */
     unsigned pre_depth, code_depth, link_depth; /* elements that are open */
@@ -97,36 +100,6 @@ static const char *attribute(const xmlChar **attributes, const char *name)
         if (strcmp((const char *)attributes[i], name) == 0)
             return attributes[i + 1] == NULL ? "" : (const char *)attributes[i + 1];
     return NULL;
-}
-
-/* "display : none" without its blanks. */
-static bool has_style(const char *style, const char *wanted)
-{
-    size_t len = strlen(wanted);
-    for (; *style != '\0'; style++) {
-        size_t fits = 0;
-        for (const char *at = style; *at != '\0' && fits < len && at - style < 40; at++) {
-            if (*at == ' ' || *at == '\t' || *at == '\n')
-                continue;
-            if ((*at | 0x20) != wanted[fits] && *at != wanted[fits])
-                break;
-            fits++;
-        }
-        if (fits == len)
-            return true;
-    }
-    return false;
-}
-
-static bool hides_itself(const xmlChar **attributes)
-{
-    const char *style = attribute(attributes, "style");
-    const char *aria = attribute(attributes, "aria-hidden");
-    return attribute(attributes, "hidden") != NULL ||
-           (aria != NULL && strcasecmp(aria, "true") == 0) ||
-           (style != NULL && strlen(style) < 4000 &&
-            (has_style(style, "display:none") || has_style(style, "visibility:hidden") ||
-             has_style(style, "font-size:0") || has_style(style, "opacity:0")));
 }
 
 /* -- links ------------------------------------------------------------------------------------- */
@@ -186,8 +159,12 @@ static void begin_link(struct reading *reading, const xmlChar **attributes)
 static void put_image(struct reading *reading, const xmlChar **attributes)
 {
     const char *text = attribute(attributes, "alt");
-    if (text == NULL || *text == '\0')
+    const char *sides[] = {attribute(attributes, "width"), attribute(attributes, "height")};
+    if (text == NULL || *text == '\0' || !visible_is_picture_seen(reading->visible))
         return;
+    for (size_t i = 0; i < COUNT_OF(sides); i++)
+        if (sides[i] != NULL && *sides[i] != '\0' && strtod(sides[i], NULL) <= 2)
+            return; /* a picture of a dot, that nobody sees */
     size_t len = strnlen(text, SMA_MARKDOWN_TITLE_BYTES_MAX);
     while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
         len--;
@@ -282,8 +259,9 @@ static void begin(struct reading *reading, const char *name, const xmlChar **att
 {
     struct markdown_out *out = &reading->out;
     switch (find(name)) {
-    case WHAT_SKIP:
-        reading->skip_depth = reading->depth;
+    case WHAT_SKIP: /* but what opens a part of the page is that part's heading */
+        if (strcmp(name, "button") != 0 || attribute(attributes, "aria-expanded") == NULL)
+            reading->skip_depth = reading->depth;
         break;
     case WHAT_TITLE:
         reading->is_in_title = !reading->has_title;
@@ -425,20 +403,31 @@ static void on_start(void *user, const xmlChar *name, const xmlChar **attributes
     }
     if (reading->skip_depth > 0)
         return;
-    if (hides_itself(attributes) && strcmp((const char *)name, "html") != 0 &&
-        strcmp((const char *)name, "body") != 0)
-        reading->skip_depth = reading->depth;
-    else
+    enum visible_what what =
+        visible_open(reading->visible, (const char *)name, (const char *const *)attributes);
+    reading->out.has_failed = reading->out.has_failed || what == VISIBLE_FAILED;
+    if (what == VISIBLE_FAILED || what == VISIBLE_SPENT) { /* the rest may be hidden */
+        reading->is_too_deep = true;
+        xmlStopParser(reading->parser);
+    }
+    if (what == VISIBLE_SEEN)
         begin(reading, (const char *)name, attributes);
+    else
+        reading->skip_depth = reading->depth;
+    reading->is_open_skipped = what == VISIBLE_SEEN && reading->skip_depth > 0;
 }
 
 static void on_end(void *user, const xmlChar *name)
 {
     struct reading *reading = user;
-    if (reading->skip_depth == 0)
+    if (reading->skip_depth == 0) {
         end(reading, (const char *)name);
-    else if (reading->skip_depth == reading->depth)
+        visible_close(reading->visible);
+    } else if (reading->skip_depth == reading->depth) {
         reading->skip_depth = 0;
+        if (reading->is_open_skipped) /* left out for what it is, a script or a form */
+            visible_close(reading->visible);
+    }
     reading->depth -= reading->depth > 0;
 }
 
@@ -471,6 +460,8 @@ static void on_text(void *user, const xmlChar *bytes, int len)
     struct reading *reading = user;
     const char *text = (const char *)bytes;
     if (reading->skip_depth > 0 || len <= 0)
+        return;
+    if (!visible_is_text_seen(reading->visible) && !reading->is_in_title)
         return;
     if (reading->is_in_title)
         add_title(reading, text, (size_t)len);
@@ -508,33 +499,137 @@ static bool take(struct reading *reading, struct sma_markdown *page)
     return true;
 }
 
-bool sma_markdown_from_html(const char *html, size_t len, const char *base, size_t max,
-                            struct sma_markdown *ret_markdown)
+/* -- the sheets of a page ---------------------------------------------------------------------- */
+/* Read first: one at the end of a page holds for its beginning. */
+struct collecting
 {
-    struct reading reading = {.page = ret_markdown, .base = base};
-    *ret_markdown = (struct sma_markdown){.text = NULL};
-    if (len > INT32_MAX || !markdown_out_init(&reading.out, max))
+    struct style_sheets *sheets;
+    bool is_in_style, has_failed;
+    char *text;
+    size_t len;
+    unsigned depth, skip_depth; /* skip: of what a browser reads as text, or not at all */
+};
+
+static void on_sheet_start(void *user, const xmlChar *name, const xmlChar **attributes)
+{
+    static const char *const skipped[] = {"noscript", "template", "textarea", "title",
+                                          "iframe",   "noembed",  "noframes", "xmp"};
+    struct collecting *collecting = user;
+    const char *type = attribute(attributes, "type"), *relation = attribute(attributes, "rel");
+    collecting->depth++;
+    for (size_t i = 0; i < COUNT_OF(skipped) && collecting->skip_depth == 0; i++)
+        if (strcmp(skipped[i], (const char *)name) == 0)
+            collecting->skip_depth = collecting->depth;
+    bool is_read =
+        collecting->skip_depth == 0 && style_is_media_met(attribute(attributes, "media"));
+    collecting->is_in_style = is_read && strcmp((const char *)name, "style") == 0 &&
+                              (type == NULL || *type == '\0' || strcasecmp(type, "text/css") == 0);
+    if (is_read && strcmp((const char *)name, "link") == 0 && relation != NULL &&
+        strcasestr(relation, "stylesheet") != NULL && strcasestr(relation, "alternate") == NULL)
+        style_sheets_set_linked(collecting->sheets);
+    collecting->len = 0;
+}
+
+static void on_sheet_text(void *user, const xmlChar *bytes, int len)
+{
+    struct collecting *collecting = user;
+    if (!collecting->is_in_style || len <= 0)
+        return;
+    char *text = realloc(collecting->text, collecting->len + (size_t)len);
+    collecting->has_failed = collecting->has_failed || text == NULL;
+    if (text == NULL)
+        return;
+    memcpy(text + collecting->len, bytes, (size_t)len);
+    collecting->text = text;
+    collecting->len += (size_t)len;
+}
+
+static void on_sheet_end(void *user, const xmlChar *name)
+{
+    struct collecting *collecting = user;
+    (void)name;
+    if (collecting->is_in_style && collecting->len > 0 &&
+        !style_sheets_add(collecting->sheets, collecting->text, collecting->len))
+        collecting->has_failed = true;
+    collecting->is_in_style = false;
+    collecting->skip_depth =
+        collecting->skip_depth == collecting->depth ? 0 : collecting->skip_depth;
+    collecting->depth -= collecting->depth > 0;
+}
+
+static bool parse(const char *html, size_t len, const xmlSAXHandler *calls, void *user,
+                  htmlParserCtxtPtr *parser)
+{
+    *parser = htmlNewParserCtxt();
+    if (*parser == NULL)
         return false;
-    reading.parser = htmlNewParserCtxt();
-    if (reading.parser == NULL) {
-        free(reading.out.ptr);
-        return false;
-    }
-    *reading.parser->sax = (xmlSAXHandler){.startElement = on_start,
-                                           .endElement = on_end,
-                                           .characters = on_text,
-                                           .cdataBlock = on_text,
-                                           .ignorableWhitespace = on_text,
-                                           .error = on_error,
-                                           .warning = on_error,
-                                           .fatalError = on_error};
-    reading.parser->userData = &reading;
-    htmlDocPtr tree = htmlCtxtReadMemory(reading.parser, html, (int)len, NULL, "UTF-8",
+    *(*parser)->sax = *calls;
+    (*parser)->sax->error = on_error;
+    (*parser)->sax->warning = on_error;
+    (*parser)->sax->fatalError = on_error;
+    (*parser)->userData = user;
+    htmlDocPtr tree = htmlCtxtReadMemory(*parser, html, (int)len, NULL, "UTF-8",
                                          HTML_PARSE_RECOVER | HTML_PARSE_NONET |
                                              HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING);
     if (tree != NULL)
         xmlFreeDoc(tree);
-    htmlFreeParserCtxt(reading.parser);
+    htmlFreeParserCtxt(*parser);
+    *parser = NULL;
+    return true;
+}
+
+static bool has_sheets(const char *html, size_t len)
+{
+    const char *at = html, *end = html + len;
+    while ((at = memchr(at, '<', (size_t)(end - at))) != NULL) {
+        if (end - at > 6 && (strncasecmp(at, "<style", 6) == 0 || strncasecmp(at, "<link", 5) == 0))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+static struct style_sheets *collect_sheets(const char *html, size_t len)
+{
+    static const xmlSAXHandler calls = {.startElement = on_sheet_start,
+                                        .endElement = on_sheet_end,
+                                        .characters = on_sheet_text,
+                                        .cdataBlock = on_sheet_text};
+    htmlParserCtxtPtr parser;
+    bool has_doctype = memmem(html, len < 1024 ? len : 1024, "octype", 6) != NULL ||
+                       memmem(html, len < 1024 ? len : 1024, "OCTYPE", 6) != NULL;
+    struct collecting collecting = {.sheets = style_sheets_create(!has_doctype)};
+    bool is_good = collecting.sheets != NULL &&
+                   (!has_sheets(html, len) || parse(html, len, &calls, &collecting, &parser)) &&
+                   !collecting.has_failed;
+    free(collecting.text);
+    if (!is_good) {
+        style_sheets_destroy(collecting.sheets);
+        return NULL;
+    }
+    return collecting.sheets;
+}
+
+bool sma_markdown_from_html(const char *html, size_t len, const char *base, size_t max,
+                            struct sma_markdown *ret_markdown)
+{
+    static const xmlSAXHandler calls = {.startElement = on_start,
+                                        .endElement = on_end,
+                                        .characters = on_text,
+                                        .cdataBlock = on_text,
+                                        .ignorableWhitespace = on_text};
+    struct reading reading = {.page = ret_markdown, .base = base};
+    *ret_markdown = (struct sma_markdown){.text = NULL};
+    struct style_sheets *sheets = len > INT32_MAX ? NULL : collect_sheets(html, len);
+    if (sheets == NULL || !markdown_out_init(&reading.out, max)) {
+        style_sheets_destroy(sheets);
+        return false;
+    }
+    reading.visible = visible_create(sheets, SMA_MARKDOWN_DEPTH_MAX);
+    if (reading.visible == NULL || !parse(html, len, &calls, &reading, &reading.parser))
+        reading.out.has_failed = true;
+    visible_destroy(reading.visible);
+    style_sheets_destroy(sheets);
     end_link(&reading);
     if (reading.pre_depth > 0) {
         markdown_out_break(&reading.out, 1);

@@ -3,9 +3,8 @@
  *
  * libxml2's HTML parser tells elements and text as they come; no tree is made. Kept: headings,
  * paragraphs, lists, quotes, code, tables, links with their addresses made whole, the descriptions
- * of pictures. Left out: scripts, styles, forms, what the page itself hides (hidden, display:none,
- * aria-hidden) and characters that do not show: hidden text is how a page speaks to a model behind
- * a person's back.
+ * of pictures. Left out: scripts, styles, forms, text that people cannot see (visible.h) and
+ * characters that do not show: hidden text is how a page speaks to a model behind a person's back.
  * Invariants: the result is valid UTF-8 and no longer than was allowed.
  * Limits:  SMA_MARKDOWN_DEPTH_MAX elements in each other, at which reading ends; addresses of links
  *          over SMA_MARKDOWN_URL_BYTES_MAX are left out.

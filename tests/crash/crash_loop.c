@@ -423,7 +423,8 @@ static void parse_options(int argc, char **argv, struct options *options)
         {"sockets", no_argument, NULL, 'w'},      {NULL, 0, NULL, 0}};
     const char *kills = getenv("SMA_KILLS");
     options->kills = kills != NULL && kills[0] != '\0' ? (unsigned)strtoul(kills, NULL, 10) : 200;
-    options->seed = (uint64_t)time(NULL);
+    const char *seed = getenv("SMA_SEED");
+    options->seed = seed != NULL ? strtoull(seed, NULL, 10) : (uint64_t)time(NULL);
     int option;
     while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
         if (option == 'b')

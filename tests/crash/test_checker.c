@@ -68,7 +68,7 @@ static struct loop with(const char *clients, const char *saw, const char *histor
     "{\"v\":1,\"ts\":1,\"channel\":\"x\",\"chatId\":\"c\",\"chatKey\":\"k\",\"messageId\":\"" id \
     "\",\"role\":\"user\",\"text\":\"a\"}\n"
 
-static void a_clean_loop_passes(void)
+CASE(a_clean_loop_passes)
 {
     CHECK_INT(0, judge(CLEAN));
     /* given up visibly: accepted, no answer, but a notice */
@@ -78,7 +78,7 @@ static void a_clean_loop_passes(void)
                             LINE("s0-2"))));
 }
 
-static void every_broken_promise_is_found(void)
+CASE(every_broken_promise_is_found)
 {
     CHECK_INT(1, judge(with("S accepted s0-2 accepted\n", "", LINE("s0-2")))); /* lost */
     CHECK_INT(1, judge(with("H accepted h1-2\n", "", LINE("h1-2"))));          /* lost */
@@ -107,7 +107,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     checker = argv[1];
-    RUN(a_clean_loop_passes);
-    RUN(every_broken_promise_is_found);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -60,8 +60,8 @@ static void check_answer(struct sma_str body, int status)
                                     .retry_after_ms = -1,
                                     .log_id = {"", 0},
                                     .error = ""};
-    struct feishu_outcome outcome;
-    feishu_classify(&answer, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&feishu_verdicts, NULL, &answer, 0, &outcome);
     require((outcome.attempt_class == SMA_ATTEMPT_SENT) == (outcome.error[0] == '\0'));
     require(memchr(outcome.message_id, '\0', sizeof outcome.message_id) != NULL);
 }

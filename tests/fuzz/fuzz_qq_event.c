@@ -132,12 +132,11 @@ static void read_answer(struct sma_str body)
                                         .body = body,
                                         .retry_after_ms = -1,
                                         .error = ""};
-        struct qq_asked asked = {.is_active = i % 2 == 0};
-        struct qq_outcome outcome;
+        struct sma_answered outcome;
         struct sma_login_error error = {0};
         struct qq_gateway gateway;
         struct sma_token token;
-        qq_classify(&answer, &asked, &outcome);
+        sma_verdict(&qq_verdicts, NULL, &answer, i % 2 == 0 ? QQ_WHEN_ACTIVE : 0, &outcome);
         require(outcome.attempt_class <= SMA_ATTEMPT_UNKNOWN);
         require((outcome.error[0] == '\0') == (outcome.attempt_class == SMA_ATTEMPT_SENT));
         require(sma_utf8_is_valid(sma_str(outcome.error)));

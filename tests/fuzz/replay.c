@@ -1,14 +1,28 @@
 /*
  * replay — run a fuzz target over every file of a corpus folder, then over seeded mutations of it
  * (cut, flip, insert, join), so that a build without libFuzzer tests something too. Same corpus
- * and seed, same inputs.
+ * and seed, same inputs. All targets stand in one program, under their own names (SMA_BUNDLE).
  */
-#include "fuzz.h"
 
 #include <dirent.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define X(name) int name(const uint8_t *bytes, size_t len);
+#include SMA_BUNDLE
+#undef X
+
+static const struct target
+{
+    const char *name;
+    int (*run)(const uint8_t *bytes, size_t len);
+} targets[] = {
+#define X(name) {#name, name},
+#include SMA_BUNDLE
+#undef X
+};
 
 #define FILE_COUNT_MAX 1024
 #define MUTATIONS_PER_FILE 200
@@ -59,14 +73,14 @@ static int load(const char *folder)
 }
 
 /* An exact copy, so that reading past the end is seen by the sanitizer. */
-static void run(const uint8_t *bytes, size_t len)
+static void run(const struct target *target, const uint8_t *bytes, size_t len)
 {
     uint8_t *copy = malloc(len == 0 ? 1 : len);
     if (copy == NULL)
         abort();
     if (len > 0)
         memcpy(copy, bytes, len);
-    (void)LLVMFuzzerTestOneInput(copy, len);
+    (void)target->run(copy, len);
     free(copy);
 }
 
@@ -105,22 +119,25 @@ static size_t mutate(uint8_t *bytes, size_t len)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 || load(argv[1]) != 0) {
-        fprintf(stderr, "usage: replay CORPUS-FOLDER (not empty)\n");
+    const struct target *target = targets, *end = targets + sizeof targets / sizeof *targets;
+    while (argc == 3 && target < end && strcmp(target->name, argv[1]) != 0)
+        target++;
+    if (argc != 3 || target == end || load(argv[2]) != 0) {
+        fprintf(stderr, "usage: fuzz_tests TARGET CORPUS-FOLDER (not empty)\n");
         return 2;
     }
     uint8_t *bytes = malloc(INPUT_BYTES_MAX);
     if (bytes == NULL)
         return 1;
     for (size_t i = 0; i < input_count; i++)
-        run(inputs[i].bytes, inputs[i].len);
+        run(target, inputs[i].bytes, inputs[i].len);
     for (size_t i = 0; i < input_count; i++)
         for (int round = 0; round < MUTATIONS_PER_FILE; round++) {
             size_t len = inputs[i].len;
             memcpy(bytes, inputs[i].bytes, len);
             for (size_t steps = 1 + below(4); steps > 0; steps--)
                 len = mutate(bytes, len);
-            run(bytes, len);
+            run(target, bytes, len);
         }
     for (size_t i = 0; i < input_count; i++)
         free(inputs[i].bytes);

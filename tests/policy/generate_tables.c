@@ -159,6 +159,16 @@ const struct row GENERATE_ROWS[] = {
      "--suffix=.py a.txt scripts/report|%r %n"},
     {"tee", 4, "ai", "", "append output-error[=", "tee %n|tee -a %n|tee %o %f",
      "%r|Makefil[e]|a.txt %r|-a %r"},
+    {"rg", 3, "inlwcF", "ef",
+     "files pre= hidden glob= hostname-bin= search-zip type=", "rg %o %t %f|rg -n %t|rg --files %d",
+     "--pre canary x|--pre=canary x|--hostname-bin=canary x "
+     "|-z x|-f %r x"},
+    {"jq", 2, "rcnsS", "fL", "arg= rawfile= slurpfile= from-file= raw-output",
+     "jq . %f|jq -r %t %f|jq %o . %f|cat %f | jq .", "-n --rawfile a %r|-f %r"},
+    {"pwd", 1, "LP", "", "logical physical", "pwd|pwd %o", ""},
+    {"df", 1, "hTi", "tx", "output= sync human-readable", "df -h|df %o %d", ""},
+    {"which", 1, "a", "", "", "which %t|which sh", ""},
+    {"md5sum", 1, "bt", "c", "check= tag zero", "md5sum %f|md5sum %o %f %f", "-c %f"},
     {"sort", 4, "nrufbsz", "kotTS",
      "output= key= unique reverse temporary-directory= compress-program= files0-from= parallel= "
      "buffer-size=",

@@ -15,6 +15,7 @@
  *       one of each kind
  *     --allowed  print the seeds whose texts are allowed and run nothing
  *     --only     a file of seeds, one a line: these instead of --count
+ * Without --count and --seed: SMA_HUNT_COUNT, else 100,000; SMA_SEED, else 1.
  * Exit: 0 no violation, 1 violations, 77 this machine has no namespaces or no seccomp for us.
  */
 #include "generate.h"
@@ -377,7 +378,10 @@ static char *read_seeds(const char *path)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.count = 1000, .seed = 1, .jobs = 2};
+    const char *count = getenv("SMA_HUNT_COUNT"), *seed = getenv("SMA_SEED");
+    struct options options = {.count = count != NULL ? strtoull(count, NULL, 10) : 100000,
+                              .seed = seed != NULL ? strtoull(seed, NULL, 10) : 1,
+                              .jobs = 2};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         options.stops_at_first |= strcmp(name, "--first") == 0;

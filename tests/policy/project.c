@@ -3,6 +3,8 @@
  */
 #include "project.h"
 
+#include "runtime/policy/read_rules.h"
+
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <ftw.h>
@@ -30,6 +32,9 @@ const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT] = {
     "{\"write_repo\":true,\"exec_shell\":true}",
     /* what somebody may who is allowed nothing */
     "{}",
+    /* what `init` lets run */
+    "{\"write_repo\":true,\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":[" SMA_POLICY_READ_RULES_JSON
+    "]}}",
 };
 
 /* Files whose content decides what runs, and those of the service: writing them is for a person to

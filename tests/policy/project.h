@@ -11,7 +11,7 @@
 #include "observe.h" /* the paths */
 
 /* What the policy is loaded with, index below PROJECT_POLICY_COUNT. */
-#define PROJECT_POLICY_COUNT 3
+#define PROJECT_POLICY_COUNT 4
 extern const char *const PROJECT_POLICIES[PROJECT_POLICY_COUNT];
 
 /* Make the project in the scratch system and remember it. */

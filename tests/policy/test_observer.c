@@ -92,7 +92,7 @@ static bool has_effect(const struct effect *effect)
     return false;
 }
 
-static void test_every_effect_is_seen(void)
+CASE(test_every_effect_is_seen)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(EFFECTS); i++) {
         observer_run(observer, EFFECTS[i].shell, EFFECTS[i].text, &seen);
@@ -105,7 +105,7 @@ static void test_every_effect_is_seen(void)
     }
 }
 
-static void test_reading_is_not_an_effect(void)
+CASE(test_reading_is_not_an_effect)
 {
     observer_run(observer, "/bin/sh",
                  "cat a.txt Makefile ship.json; ls -la; grep -r x .; test -f a.txt", &seen);
@@ -114,7 +114,7 @@ static void test_reading_is_not_an_effect(void)
         CHECK(seen.items[i].kind == SAW_EXEC || strncmp(seen.items[i].path, "/dev/", 5) == 0);
 }
 
-static void test_words_are_seen_as_the_program_gets_them(void)
+CASE(test_words_are_seen_as_the_program_gets_them)
 {
     observer_run(observer, "/bin/sh", "x='a b'; cat -- \"$x\" '' [m].txt", &seen);
     CHECK(seen.count > 0 && seen.items[0].arg_count == 5);
@@ -122,7 +122,7 @@ static void test_words_are_seen_as_the_program_gets_them(void)
     CHECK(strcmp(seen.items[0].args[4], "m.txt") == 0);
 }
 
-static void test_reset_brings_the_project_back(void)
+CASE(test_reset_brings_the_project_back)
 {
     struct stat before, after;
     CHECK(stat(P "Makefile", &before) == 0);
@@ -142,7 +142,7 @@ static void test_reset_brings_the_project_back(void)
     project_reset();
 }
 
-static void test_nothing_outlives_a_run(void)
+CASE(test_nothing_outlives_a_run)
 {
     observer_run(observer, "/bin/sh", "(sleep 5; touch late) & setsid sleep 7 & echo", &seen);
     observer_run(observer, "/bin/sh", "test \"$(ls -d /proc/[0-9]* | wc -l)\" -le 5", &seen);
@@ -166,7 +166,7 @@ static bool is_violation(const char *said_text, const char *shell_path, const ch
     return is_one;
 }
 
-static void test_oracle_wants_every_program_and_word(void)
+CASE(test_oracle_wants_every_program_and_word)
 {
     CHECK(!is_violation("cat a.txt; ls", "/bin/sh", "cat a.txt; ls"));
     CHECK(!is_violation("cat *.txt", "/bin/sh", "cat *.txt"));
@@ -192,7 +192,7 @@ static void test_oracle_wants_every_program_and_word(void)
     CHECK(is_violation("python3 scripts/evil.py", "/bin/sh", "python3 scripts/evil.py"));
 }
 
-static void test_oracle_knows_what_may_not_be_written(void)
+CASE(test_oracle_knows_what_may_not_be_written)
 {
     static const char *const bad[] = {"echo x >Agent.md",
                                       "echo x >>ship.json",
@@ -227,13 +227,7 @@ int main(void)
         return EXIT_SKIPPED;
     }
     CHECK(project_make());
-    RUN(test_every_effect_is_seen);
-    RUN(test_reading_is_not_an_effect);
-    RUN(test_words_are_seen_as_the_program_gets_them);
-    RUN(test_reset_brings_the_project_back);
-    RUN(test_nothing_outlives_a_run);
-    RUN(test_oracle_wants_every_program_and_word);
-    RUN(test_oracle_knows_what_may_not_be_written);
+    check_run_cases(NULL);
     observer_leave(observer);
     return check_summary();
 }

@@ -8,6 +8,7 @@
 #include "approval_world.h"
 
 #include "support/check.h"
+#include "support/patience.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -188,6 +189,28 @@ static void calls_of_one_step_run_beside_each_other(void)
     platform_world_stop(&world);
 }
 
+/* With one place for runs: the second chat's command is what ends the first one's. */
+static void a_command_in_one_chat_holds_up_no_other(void)
+{
+    struct platform_world world;
+    approval_start(&world, binary, fake_model,
+                   &(struct approval_options){.permissions = ALLOW, .concurrency = "1"});
+    (void)chat_say(&world, ANN, ANN,
+                   EXEC("touch begun; while ! test -e go; do sleep 0.05; done; echo over"));
+    for (int i = 0; i < PATIENCE_AWAIT_MS / 20; i++) {
+        char *begun = folder_read(&world.world.folder, "begun");
+        free(begun);
+        if (begun != NULL)
+            break;
+        usleep(20000);
+    }
+    (void)chat_say(&world, BOB, BOB, EXEC("touch go"));
+    approval_await_results(&world, BOB, 1);
+    approval_await_results(&world, ANN, 1);
+    platform_settle(&world);
+    platform_world_stop(&world);
+}
+
 static void results_say_what_happened(void)
 {
     struct platform_world world;
@@ -242,7 +265,7 @@ static void timeout_leaves_nobody(const char *permissions)
     snprintf(
         text, sizeof text,
         "x [[call exec_shell {\"command\":\"(setsid sleep %s &) ; nohup sleep %s >/dev/null 2>&1 & "
-        "trap '' TERM; touch begun; while :; do sleep 1; done\",\"timeout\":1500}]]",
+        "trap '' TERM; touch begun; while :; do sleep 1; done\",\"timeout\":6000}]]",
         word, word);
     int64_t card = approval_ask(&world, ANN, ANN, text, word); /* traps are not understood */
     approval_press_for(&world, ANN, ANN, card, "Approve", "Approved.");
@@ -323,8 +346,8 @@ static void no_connection_is_inherited(const char *permissions)
                                   .sin_port = htons((uint16_t)world.world.service.port)};
     CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
     json_decref(approval_api(&world, "/health", NULL, 200));
-    char *result =
-        approval_do(&world, ANN, ANN, EXEC("for fd in /proc/$$/fd/*; do readlink $fd; done"));
+    char *result = approval_do(
+        &world, ANN, ANN, EXEC("for fd in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$fd; done"));
     CHECK(strstr(result, "/dev/null\\npipe:") != NULL && strstr(result, "socket:") == NULL);
     free(result);
     size_t connections, inherited;
@@ -433,6 +456,7 @@ int main(int argc, char **argv)
     RUN(edits_that_were_agreed_to_are_all_in_the_file);
     RUN(files_are_read_inside_the_project_only);
     RUN(calls_of_one_step_run_beside_each_other);
+    RUN(a_command_in_one_chat_holds_up_no_other);
     RUN(results_say_what_happened);
     RUN(cards_and_health_tell_the_walls);
     RUN(connections_stay_out_of_the_sandbox);

@@ -21,6 +21,7 @@ void approval_create(struct platform_world *world, const char *fake_model,
     CHECK(len > 0 && (size_t)len < sizeof root);
     platform_world_create(world, &telegram_kind, fake_model,
                           &(struct platform_options){
+                              .concurrency = options->concurrency,
                               .access = options->access == NULL ? "\"paired\"" : options->access,
                               .members = options->members == NULL ? NO_LIMITS : options->members,
                               .script = options->script,
@@ -84,12 +85,6 @@ json_t *approval_await_card(const struct platform_world *world, int64_t chat, co
     return await_message(world, chat, 0, part, true);
 }
 
-json_t *approval_await_outcome(const struct platform_world *world, int64_t chat, int64_t message_id,
-                               const char *part)
-{
-    return await_message(world, chat, message_id, part, false);
-}
-
 static char *press(const struct platform_world *world, int64_t chat, int64_t user,
                    int64_t message_id, const char *member, const char *value)
 {
@@ -106,12 +101,6 @@ char *approval_press(const struct platform_world *world, int64_t chat, int64_t u
                      int64_t message_id, const char *button)
 {
     return press(world, chat, user, message_id, "button", button);
-}
-
-char *approval_press_data(const struct platform_world *world, int64_t chat, int64_t user,
-                          int64_t message_id, const char *data)
-{
-    return press(world, chat, user, message_id, "data", data);
 }
 
 void approval_expect_toast(const struct platform_world *world, char *id, const char *part)
@@ -190,15 +179,6 @@ void approval_do_for(const struct platform_world *world, const char *text, const
     free(result);
 }
 
-char *approval_button(const json_t *message, const char *text)
-{
-    const json_t *buttons = json_object_get(message, "buttons");
-    for (size_t i = 0; i < json_array_size(buttons); i++)
-        if (strcmp(talk_text(json_array_get(buttons, i), "text"), text) == 0)
-            return strdup(talk_text(json_array_get(buttons, i), "data"));
-    return strdup("");
-}
-
 int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part)
 {
@@ -212,17 +192,6 @@ int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t u
     CHECK(id > said);
     platform_await_receipts(world);
     return id;
-}
-
-/* -- what it left behind ----------------------------------------------------------------------- */
-void approval_await_lines(const struct platform_world *world, const char *name, size_t count)
-{
-    long long until = process_now_ms() + AWAIT_MS;
-    while (platform_lines(world, name) < count && process_now_ms() < until)
-        process_pause_ms(2);
-    if (platform_lines(world, name) != count)
-        chat_show(world, ANN);
-    CHECK_INT(count, platform_lines(world, name));
 }
 
 void approval_await_asked(const struct platform_world *world, const char *part, size_t count)

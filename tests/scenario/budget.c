@@ -82,7 +82,7 @@ static void over_is_told_once_on(const struct place *place)
     platform_world_stop(&world);
 }
 
-static void over_is_told_once_on_each_platform(void)
+CASE(over_is_told_once_on_each_platform)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(PLACES); i++) {
         fprintf(stderr, "   %s\n", PLACES[i].kind->name);
@@ -146,7 +146,7 @@ static int64_t used(const struct world *world, const char *kind)
     return number;
 }
 
-static void over_is_429_and_survives(void)
+CASE(over_is_429_and_survives)
 {
     static struct world world;
     memset(&world, 0, sizeof world);
@@ -189,7 +189,7 @@ static void over_is_429_and_survives(void)
     world_stop(&world);
 }
 
-static void a_run_that_goes_over_ends_before_its_next_request(void)
+CASE(a_run_that_goes_over_ends_before_its_next_request)
 {
     static struct world world;
     memset(&world, 0, sizeof world);
@@ -212,7 +212,7 @@ static void a_run_that_goes_over_ends_before_its_next_request(void)
     world_stop(&world);
 }
 
-static void a_cost_without_a_price_is_said_at_start(void)
+CASE(a_cost_without_a_price_is_said_at_start)
 {
     static struct world world;
     memset(&world, 0, sizeof world);
@@ -226,14 +226,4 @@ static void a_cost_without_a_price_is_said_at_start(void)
     world_stop(&world);
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(over_is_429_and_survives);
-    RUN(a_run_that_goes_over_ends_before_its_next_request);
-    RUN(a_cost_without_a_price_is_said_at_start);
-    RUN(over_is_told_once_on_each_platform);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

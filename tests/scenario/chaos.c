@@ -42,7 +42,7 @@ static json_t *expect_sums(void)
     return report;
 }
 
-static void nothing_is_lost(void)
+CASE(nothing_is_lost)
 {
     struct bench bench;
     start(&bench, "12");
@@ -83,7 +83,7 @@ static void post(int port, const char *path, const char *body)
 
 /* What one person writes never reaches the service: the platform is told that the chat is blocked,
  * and the next message of this chat comes within half a second. */
-static void a_message_that_is_lost_is_an_error(void)
+CASE(a_message_that_is_lost_is_an_error)
 {
     struct bench bench;
     char command[96];
@@ -98,7 +98,7 @@ static void a_message_that_is_lost_is_an_error(void)
 }
 
 /* The same answer again and again within one life: no kill explains that. */
-static void an_answer_that_is_repeated_is_an_error(void)
+CASE(an_answer_that_is_repeated_is_an_error)
 {
     struct bench bench;
     char body[128];
@@ -116,7 +116,7 @@ static void an_answer_that_is_repeated_is_an_error(void)
     json_decref(report);
 }
 
-static void what_is_interrupted_leaves_nothing(void)
+CASE(what_is_interrupted_leaves_nothing)
 {
     struct bench bench;
     start(&bench, "10000");
@@ -125,7 +125,7 @@ static void what_is_interrupted_leaves_nothing(void)
     CHECK(access(bench.copy, F_OK) != 0);
 }
 
-static void wrong_words_are_refused(void)
+CASE(wrong_words_are_refused)
 {
     static const struct
     {
@@ -155,11 +155,7 @@ int main(int argc, char **argv)
     folder_create(&project, "{\"name\":\"mine\",\"adapters\":{\"telegram\":{\"enabled\":true,"
                             "\"backlog\":\"record\"}}}");
     snprintf(report_path, sizeof report_path, "%s/report.json", project.path);
-    RUN(wrong_words_are_refused);
-    RUN(nothing_is_lost);
-    RUN(a_message_that_is_lost_is_an_error);
-    RUN(an_answer_that_is_repeated_is_an_error);
-    RUN(what_is_interrupted_leaves_nothing);
+    check_run_cases(NULL);
     folder_remove(&project);
     return check_summary();
 }

@@ -7,6 +7,7 @@
  *   scenario_chat_terminal BINARY FAKE_MODEL
  */
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 #include "support/vt.h"
 #include "talk.h"
@@ -128,7 +129,7 @@ static size_t lines(const struct world *world)
     return count;
 }
 
-static void a_question_is_answered_by_one_key(void)
+CASE(a_question_is_answered_by_one_key)
 {
     struct world world = {0};
     struct chat chat;
@@ -143,7 +144,8 @@ static void a_question_is_answered_by_one_key(void)
     type(&chat, "/status\r");
     await(&chat, "Running. Waiting here: 1");
     await(&chat, "I am waiting for a decision about: echo done >> count.");
-    process_pause_ms(700); /* the calm before a key decides: time is what is meant */
+    /* the calm before a key decides: time is what is meant, and a person's is the machine's */
+    process_pause_ms((int)sma_clock_of_machine(700));
     type(&chat, "y");
     await(&chat, "> Approve");
     await(&chat, "Approved: ");
@@ -208,18 +210,18 @@ static void restart(bool is_killed)
     world_stop(&world);
 }
 
-static void what_is_typed_while_the_service_restarts_reaches_it(void)
+CASE(what_is_typed_while_the_service_restarts_reaches_it)
 {
     restart(false);
 }
 
-static void what_is_typed_after_a_kill_reaches_the_next_service(void)
+CASE(what_is_typed_after_a_kill_reaches_the_next_service)
 {
     restart(true);
 }
 
 /* The answer is on its way when the service is killed: it comes, once. */
-static void an_answer_that_a_kill_cut_comes_once(void)
+CASE(an_answer_that_a_kill_cut_comes_once)
 {
     struct world world = {0};
     struct chat chat;
@@ -250,7 +252,7 @@ static pid_t holder(const struct world *world)
     return pid;
 }
 
-static void a_service_of_the_chats_own_is_made_again(void)
+CASE(a_service_of_the_chats_own_is_made_again)
 {
     struct world world = {0};
     struct chat chat;
@@ -272,15 +274,4 @@ static void a_service_of_the_chats_own_is_made_again(void)
     folder_remove(&world.folder);
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(a_question_is_answered_by_one_key);
-    RUN(what_is_typed_while_the_service_restarts_reaches_it);
-    RUN(what_is_typed_after_a_kill_reaches_the_next_service);
-    RUN(an_answer_that_a_kill_cut_comes_once);
-    RUN(a_service_of_the_chats_own_is_made_again);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

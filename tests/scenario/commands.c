@@ -73,7 +73,7 @@ static void explains_itself(const char *name)
     free(by_short);
 }
 
-static void every_command_explains_itself(void)
+CASE(every_command_explains_itself)
 {
     for_each_command(explains_itself);
     char *overview = SAY(0, "help"), *by_short = SAY(0, "-h"), *by_long = SAY(0, "--help");
@@ -84,7 +84,7 @@ static void every_command_explains_itself(void)
     free(by_long);
 }
 
-static void help_is_found_behind_other_words(void)
+CASE(help_is_found_behind_other_words)
 {
     char *text = SAY(0, "chat", "/nonexistent", "--name", "x", "-h");
     expect_in(text, "shipmyagent chat [FOLDER]");
@@ -101,7 +101,7 @@ static void help_is_found_behind_other_words(void)
     free(text);
 }
 
-static void an_old_script_says_the_host_with_h(void)
+CASE(an_old_script_says_the_host_with_h)
 {
     static const char *const rows[][5] = {{"-h", "203.0.113.9", "--port", "0", NULL},
                                           {"start", "-h", "203.0.113.9", "-p0", NULL},
@@ -123,7 +123,7 @@ static void an_old_script_says_the_host_with_h(void)
     folder_remove(&folder);
 }
 
-static void the_version_has_all_its_names(void)
+CASE(the_version_has_all_its_names)
 {
     static const char *const names[] = {"version", "-V", "-v", "--version"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
@@ -133,7 +133,7 @@ static void the_version_has_all_its_names(void)
     }
 }
 
-static void packaging_says_what_the_table_says(void)
+CASE(packaging_says_what_the_table_says)
 {
     static const char *const rows[][2] = {{"bash", "packaging/shipmyagent.bash"},
                                           {"zsh", "packaging/shipmyagent.zsh"},
@@ -167,7 +167,7 @@ static char *complete(const char *words)
     return output;
 }
 
-static void bash_completes_words_and_values(void)
+CASE(bash_completes_words_and_values)
 {
     static const struct
     {
@@ -207,7 +207,7 @@ static void bash_completes_words_and_values(void)
 }
 
 /* Where the shells are there, they at least can read them. */
-static void shells_can_read_their_completion(void)
+CASE(shells_can_read_their_completion)
 {
     static const char *const rows[][3] = {{"bash", "-n", "packaging/shipmyagent.bash"},
                                           {"zsh", "-n", "packaging/shipmyagent.zsh"},
@@ -227,12 +227,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     binary = argv[1];
-    RUN(every_command_explains_itself);
-    RUN(help_is_found_behind_other_words);
-    RUN(an_old_script_says_the_host_with_h);
-    RUN(the_version_has_all_its_names);
-    RUN(packaging_says_what_the_table_says);
-    RUN(bash_completes_words_and_values);
-    RUN(shells_can_read_their_completion);
+    check_run_cases(NULL);
     return check_summary();
 }

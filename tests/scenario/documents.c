@@ -74,7 +74,7 @@ static bool take_quote(const char *line, char *quote, size_t size)
     return strcmp(quote, "error") != 0 && strcmp(quote, "warning") != 0;
 }
 
-static void what_is_quoted_is_what_the_program_says(void)
+CASE(what_is_quoted_is_what_the_program_says)
 {
     size_t len;
     char *program = read_file(binary, &len), *text = read_source("docs/troubleshooting.md");
@@ -99,7 +99,7 @@ static void what_is_quoted_is_what_the_program_says(void)
     free(text);
 }
 
-static void every_reason_is_explained(void)
+CASE(every_reason_is_explained)
 {
     char *text = read_source("docs/troubleshooting.md");
     for (int i = SMA_REASON_NONE + 1; i < SMA_REASON_COUNT; i++) {
@@ -161,7 +161,7 @@ static bool is_talk(const char *block)
     return strncmp(block, "```\n> ", 6) == 0;
 }
 
-static void the_chinese_readme_shows_the_same_commands(void)
+CASE(the_chinese_readme_shows_the_same_commands)
 {
     char *english = read_source("README.md"), *chinese = read_source("README.zh.md");
     char *at = english, *zh_at = chinese, left[8192], right[8192];
@@ -194,7 +194,7 @@ static void the_chinese_readme_shows_the_same_commands(void)
 }
 
 /* Every link of README to a file leads to the same file from README.zh.md. */
-static void the_chinese_readme_links_the_same_documents(void)
+CASE(the_chinese_readme_links_the_same_documents)
 {
     char *english = read_source("README.md"), *chinese = read_source("README.zh.md");
     for (char *at = english; (at = strstr(at, "](")) != NULL;) {
@@ -215,9 +215,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     binary = argv[1];
-    RUN(what_is_quoted_is_what_the_program_says);
-    RUN(every_reason_is_explained);
-    RUN(the_chinese_readme_shows_the_same_commands);
-    RUN(the_chinese_readme_links_the_same_documents);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -8,6 +8,7 @@
  */
 #include "platform/ws_server.h"
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 #include "talk.h"
 #include "world.h"
@@ -50,7 +51,7 @@ static void copy(char *to, size_t size, struct sma_str from)
 
 static time_t now_s(void)
 {
-    return time(NULL);
+    return clock_wall_s();
 }
 
 /* By the specification, with another function than the service's. */
@@ -161,7 +162,7 @@ static json_t *data_of(const struct event *event)
 }
 
 /* -- what is sent ------------------------------------------------------------------------------ */
-static void an_end_is_told_with_its_run_and_text(void)
+CASE(an_end_is_told_with_its_run_and_text)
 {
     begin();
     char run[32];
@@ -186,7 +187,7 @@ static void an_end_is_told_with_its_run_and_text(void)
     CHECK_INT(1, (long long)count_events()); /* once, and no other hook */
 }
 
-static void only_those_ends_and_chats_are_told_that_were_asked_for(void)
+CASE(only_those_ends_and_chats_are_told_that_were_asked_for)
 {
     begin();
     (void)ask("quiet-1", "hello"); /* both patterns fit */
@@ -224,7 +225,7 @@ static void only_those_ends_and_chats_are_told_that_were_asked_for(void)
     world_end_silence(&world);
 }
 
-static void a_hook_is_no_chat(void)
+CASE(a_hook_is_no_chat)
 {
     json_t *chats = talk_get(world.service.port, "/api/chats");
     char *text = json_dumps(chats, 0);
@@ -242,7 +243,7 @@ static void a_hook_is_no_chat(void)
 }
 
 /* -- failing receivers ------------------------------------------------------------------------- */
-static void a_failing_receiver_gets_the_same_event_again(void)
+CASE(a_failing_receiver_gets_the_same_event_again)
 {
     begin();
     answer_with(503);
@@ -280,7 +281,7 @@ static void says(const char *command, const char *what, const char *part)
     free(output);
 }
 
-static void one_that_fails_is_seen_until_it_is_well(void)
+CASE(one_that_fails_is_seen_until_it_is_well)
 {
     begin();
     answer_with(500);
@@ -298,7 +299,7 @@ static void one_that_fails_is_seen_until_it_is_well(void)
     says("why", "seen", "Delivered (hook");
 }
 
-static void a_refused_event_stops_no_other(void)
+CASE(a_refused_event_stops_no_other)
 {
     begin();
     answer_with(422);
@@ -315,7 +316,7 @@ static void a_refused_event_stops_no_other(void)
                talk_text(json_object_get(data_of(&receiver.events[1]), "run"), "messageId"));
 }
 
-static void a_redirect_is_not_followed(void)
+CASE(a_redirect_is_not_followed)
 {
     char headers[128];
     snprintf(headers, sizeof headers, "Location: %s/elsewhere\r\n",
@@ -355,7 +356,7 @@ static void check_told(const char *const *runs, size_t count)
     CHECK_INT((long long)count, (long long)next);
 }
 
-static void nothing_is_lost_when_the_service_is_killed_while_its_receiver_fails(void)
+CASE(nothing_is_lost_when_the_service_is_killed_while_its_receiver_fails)
 {
     char kept[6][32];
     const char *runs[6];
@@ -378,7 +379,7 @@ static void nothing_is_lost_when_the_service_is_killed_while_its_receiver_fails(
 }
 
 /* The receiver has it and the service dies before it hears so. */
-static void an_event_whose_answer_was_lost_comes_again_under_its_id(void)
+CASE(an_event_whose_answer_was_lost_comes_again_under_its_id)
 {
     begin();
     answer_with(0);
@@ -393,7 +394,7 @@ static void an_event_whose_answer_was_lost_comes_again_under_its_id(void)
     CHECK_INT(2, (long long)count_events());
 }
 
-static void an_orderly_restart_keeps_what_waits(void)
+CASE(an_orderly_restart_keeps_what_waits)
 {
     begin();
     answer_with(500);
@@ -424,16 +425,7 @@ int main(int argc, char **argv)
              "\"ends\":[\"answered\"],\"chats\":[\"api:chat:quiet-*\"]}}",
              url, url);
     world_start(&world, binary, fake_model, LLM, root);
-    RUN(an_end_is_told_with_its_run_and_text);
-    RUN(only_those_ends_and_chats_are_told_that_were_asked_for);
-    RUN(a_hook_is_no_chat);
-    RUN(a_failing_receiver_gets_the_same_event_again);
-    RUN(one_that_fails_is_seen_until_it_is_well);
-    RUN(a_refused_event_stops_no_other);
-    RUN(a_redirect_is_not_followed);
-    RUN(nothing_is_lost_when_the_service_is_killed_while_its_receiver_fails);
-    RUN(an_event_whose_answer_was_lost_comes_again_under_its_id);
-    RUN(an_orderly_restart_keeps_what_waits);
+    check_run_cases(NULL);
     world_keeps_secret(&world, SECRET);
     world_stop(&world);
     ws_server_stop(receiver.server);

@@ -131,7 +131,7 @@ static void await_answer(const struct place *place, const char *part)
 }
 
 /* -- to the first answer ----------------------------------------------------------------------- */
-static void one_command_leads_to_the_first_answer(void)
+CASE(one_command_leads_to_the_first_answer)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -177,7 +177,7 @@ static void one_command_leads_to_the_first_answer(void)
     place_remove(&place);
 }
 
-static void files_keep_the_key_to_themselves(void)
+CASE(files_keep_the_key_to_themselves)
 {
     static const char *const parts[] = {"## Threading Policy", "## Approval Policy",
                                         "## Idempotency Policy"};
@@ -207,7 +207,7 @@ static void files_keep_the_key_to_themselves(void)
 }
 
 /* As people give it: without its end, with that of a request, without its beginning. */
-static void the_address_of_a_server_is_found(void)
+CASE(the_address_of_a_server_is_found)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -245,7 +245,7 @@ static void the_address_of_a_server_is_found(void)
 }
 
 /* Of the keys that lie around, the provider's own is offered, by its name. */
-static void a_key_of_the_shell_is_offered_by_its_name(void)
+CASE(a_key_of_the_shell_is_offered_by_its_name)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -276,7 +276,7 @@ static void a_key_of_the_shell_is_offered_by_its_name(void)
 
 /* Arrow keys are neither shown nor taken for text; backspace takes one character of several
  * bytes. */
-static void keys_that_move_do_no_harm(void)
+CASE(keys_that_move_do_no_harm)
 {
     struct place place;
     place_create(&place);
@@ -346,7 +346,7 @@ static void expect_name(pid_t pid, const char *wanted)
     CHECK_TEXT(wanted, name);
 }
 
-static void a_bot_answers_its_owner_after_one_command(void)
+CASE(a_bot_answers_its_owner_after_one_command)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -382,7 +382,7 @@ static void a_bot_answers_its_owner_after_one_command(void)
 }
 
 /* An id is shown, a secret is not; what is left out leaves nothing in .env. */
-static void several_platforms_are_asked_one_after_the_other(void)
+CASE(several_platforms_are_asked_one_after_the_other)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -418,7 +418,7 @@ static void several_platforms_are_asked_one_after_the_other(void)
     place_remove(&place);
 }
 
-static void a_platform_that_fails_can_be_left_out(void)
+CASE(a_platform_that_fails_can_be_left_out)
 {
     struct place place;
     struct pty *pty = &place.pty;
@@ -480,7 +480,7 @@ static void leave(struct place *place, size_t at, int how)
     }
 }
 
-static void leaving_at_any_question_leaves_nothing(void)
+CASE(leaving_at_any_question_leaves_nothing)
 {
     struct place place;
     place_create(&place);
@@ -502,7 +502,7 @@ static void leaving_at_any_question_leaves_nothing(void)
 }
 
 /* A server that says nothing keeps nobody. */
-static void leaving_during_a_test_leaves_nothing(void)
+CASE(leaving_during_a_test_leaves_nothing)
 {
     struct place place;
     char url[64];
@@ -526,7 +526,7 @@ static void leaving_during_a_test_leaves_nothing(void)
 }
 
 /* A terminal that has lost its echo is what people remember of a program. */
-static void the_terminal_is_given_back(void)
+CASE(the_terminal_is_given_back)
 {
     char command[512];
     struct place place;
@@ -559,16 +559,6 @@ int main(int argc, char **argv)
         "OPENROUTER_API_KEY", "OLLAMA_API_KEY",   "TELEGRAM_BOT_TOKEN"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
-    RUN(one_command_leads_to_the_first_answer);
-    RUN(files_keep_the_key_to_themselves);
-    RUN(the_address_of_a_server_is_found);
-    RUN(a_key_of_the_shell_is_offered_by_its_name);
-    RUN(keys_that_move_do_no_harm);
-    RUN(a_bot_answers_its_owner_after_one_command);
-    RUN(several_platforms_are_asked_one_after_the_other);
-    RUN(a_platform_that_fails_can_be_left_out);
-    RUN(leaving_at_any_question_leaves_nothing);
-    RUN(leaving_during_a_test_leaves_nothing);
-    RUN(the_terminal_is_given_back);
+    check_run_cases(NULL);
     return 0;
 }

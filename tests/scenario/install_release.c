@@ -36,7 +36,7 @@ static void run_it(const char *const *argv, const char *input, const char *part)
     free(output);
 }
 
-static void everything_is_installed(void)
+CASE(everything_is_installed)
 {
     CHECK(setenv("DESTDIR", place.path, 1) == 0);
     run_it((const char *const[]){cmake, "--install", build_dir, "--prefix", prefix, NULL}, "",
@@ -78,7 +78,7 @@ static void everything_is_installed(void)
 }
 
 /* Whoever reads the documents of a package has no clone beside them. */
-static void links_of_the_readme_lead_somewhere(void)
+CASE(links_of_the_readme_lead_somewhere)
 {
     char *text = NULL;
     const char *argv[] = {"/bin/cat", file_at("share/doc/shipmyagent/README.md"), NULL};
@@ -100,7 +100,7 @@ static void links_of_the_readme_lead_somewhere(void)
     free(text);
 }
 
-static void it_runs_from_there(void)
+CASE(it_runs_from_there)
 {
     char binary[512], link[512];
     snprintf(binary, sizeof binary, "%s", file_at("bin/shipmyagent"));
@@ -148,7 +148,7 @@ static bool has_text(const unsigned char *image, size_t size, const char *text)
     return memmem(image, size, text, strlen(text)) != NULL;
 }
 
-static void the_binary_is_hardened(void)
+CASE(the_binary_is_hardened)
 {
     int fd = open(file_at("bin/shipmyagent"), O_RDONLY | O_CLOEXEC);
     struct stat status;
@@ -180,7 +180,7 @@ static void the_binary_is_hardened(void)
 
 /* The unit names the installed path; systemd wants to find the binary there, so it is checked with
  * this one's. */
-static void the_unit_names_the_binary(void)
+CASE(the_unit_names_the_binary)
 {
     struct folder installed;
     snprintf(installed.path, sizeof installed.path, "%.127s", root);
@@ -223,11 +223,7 @@ int main(int argc, char **argv)
     prefix = argv[3];
     folder_create(&place, NULL);
     snprintf(root, sizeof root, "%s%s", place.path, prefix);
-    RUN(everything_is_installed);
-    RUN(links_of_the_readme_lead_somewhere);
-    RUN(it_runs_from_there);
-    RUN(the_binary_is_hardened);
-    RUN(the_unit_names_the_binary);
+    check_run_cases(NULL);
     folder_remove(&place);
     return check_summary();
 }

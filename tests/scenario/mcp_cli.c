@@ -67,7 +67,7 @@ static char *line_of(char *output, const char *server)
     return at;
 }
 
-static void list_shows_what_is_there(void)
+CASE(list_shows_what_is_there)
 {
     char *output = NULL;
     CHECK_INT(0, MCP(&output, "list"));
@@ -82,7 +82,7 @@ static void list_shows_what_is_there(void)
     free(output);
 }
 
-static void wrong_words_are_told(void)
+CASE(wrong_words_are_told)
 {
     char *output = NULL;
     int status = MCP(&output, "login", "nobody");
@@ -93,7 +93,7 @@ static void wrong_words_are_told(void)
     check_says(0, status, output, "There is no login for wiki.");
 }
 
-static void a_code_logs_in(void)
+CASE(a_code_logs_in)
 {
     char *output = NULL, path[256];
     struct stat info;
@@ -113,7 +113,7 @@ static void a_code_logs_in(void)
     CHECK_INT(0, guard.breaches);
 }
 
-static void the_service_uses_it(void)
+CASE(the_service_uses_it)
 {
     struct service service;
     char *output = NULL;
@@ -128,7 +128,7 @@ static void the_service_uses_it(void)
     CHECK_INT(0, service_stop(&service));
 }
 
-static void logout_forgets_it(void)
+CASE(logout_forgets_it)
 {
     char *output = NULL, path[256];
     struct stat info;
@@ -152,11 +152,7 @@ int main(int argc, char **argv)
     http_mcp_set_hook(fake, oauth_server_hook, &guard);
     folder_create(&folder, "{\"name\":\"tools\",\"llm\":{\"provider\":\"offline\"}}");
     write_servers(argv[2]);
-    RUN(list_shows_what_is_there);
-    RUN(wrong_words_are_told);
-    RUN(a_code_logs_in);
-    RUN(the_service_uses_it);
-    RUN(logout_forgets_it);
+    check_run_cases(NULL);
     http_mcp_stop(fake);
     folder_remove(&folder);
     return check_summary();

@@ -17,7 +17,7 @@
 #define SDK "/node_modules/@modelcontextprotocol/server/package.json"
 #define ALLOWED "\"mcp\":{\"allow\":[\"*\"]}"
 
-static void server_everything_is_used_over_stdio(void)
+CASE(server_everything_is_used_over_stdio)
 {
     struct world world;
     mcp_begin_with(&world,
@@ -44,7 +44,7 @@ static void server_everything_is_used_over_stdio(void)
     folder_remove(&world.folder);
 }
 
-static void a_server_of_the_sdk_is_used_in_the_modern_era(void)
+CASE(a_server_of_the_sdk_is_used_in_the_modern_era)
 {
     struct world world;
     char *output = NULL;
@@ -76,7 +76,6 @@ int main(int argc, char **argv)
         puts("skipped: " CACHE " is not there; scripts/judge-mcp --install makes it");
         return 77;
     }
-    RUN(server_everything_is_used_over_stdio);
-    RUN(a_server_of_the_sdk_is_used_in_the_modern_era);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -45,7 +45,7 @@ static void stands_for(const struct platform_world *world, const char *chat, con
     platform_settle(world);
 }
 
-static void on_feishu_with_and_without_a_mention(void)
+CASE(on_feishu_with_and_without_a_mention)
 {
     struct platform_world world;
     start(&world, &feishu_kind);
@@ -54,7 +54,7 @@ static void on_feishu_with_and_without_a_mention(void)
     platform_world_stop(&world);
 }
 
-static void on_qq_with_the_blank_of_a_mention(void)
+CASE(on_qq_with_the_blank_of_a_mention)
 {
     struct platform_world world;
     start(&world, &qq_kind);
@@ -67,7 +67,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 4);
     programs = (struct mcp_programs){argv[1], argv[2], argv[3]};
-    RUN(on_feishu_with_and_without_a_mention);
-    RUN(on_qq_with_the_blank_of_a_mention);
+    check_run_cases(NULL);
     return check_summary();
 }

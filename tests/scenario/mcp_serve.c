@@ -193,7 +193,7 @@ static void expect_tools(struct peer *peer)
     expect(peer, "ask_agent", "{\"txt\":\"x\"}", true, "txt");
 }
 
-static void every_tool_works_over_both_transports(void)
+CASE(every_tool_works_over_both_transports)
 {
     struct peer peer;
     peer_start(&peer);
@@ -202,7 +202,7 @@ static void every_tool_works_over_both_transports(void)
     peer_stop(&peer);
 }
 
-static void the_new_era_is_spoken_over_both(void)
+CASE(the_new_era_is_spoken_over_both)
 {
     static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/"
                                "call\",\"params\":{\"name\":\"ask_agent\","
@@ -269,7 +269,7 @@ static void decide(struct peer *peer, const char *chat, const char *decision)
     expect(peer, "decide_approval", arguments, true, "");
 }
 
-static void approvals_are_decided_once_with_the_rights_of_the_api(void)
+CASE(approvals_are_decided_once_with_the_rights_of_the_api)
 {
     struct peer peer;
     peer_start(&peer);
@@ -290,7 +290,7 @@ static const char dripping[] =
     "\"arguments\":{\"text\":\"[[plain]] [[fault:drip bytes=60 ms=50]] one two three four five six "
     "seven eight nine ten\",\"chat\":\"drip\"},\"_meta\":{\"progressToken\":\"tok\"}}}";
 
-static void progress_is_told_before_the_answer(void)
+CASE(progress_is_told_before_the_answer)
 {
     struct peer peer;
     json_int_t last = 0;
@@ -325,7 +325,7 @@ static void wait_asked(const char *part)
         CHECK(process_now_ms() < until);
 }
 
-static void a_cancelled_call_is_not_answered(void)
+CASE(a_cancelled_call_is_not_answered)
 {
     struct peer peer;
     peer_start(&peer);
@@ -351,7 +351,7 @@ static void a_cancelled_call_is_not_answered(void)
 }
 
 /* -- strangers and hostile input --------------------------------------------------------------- */
-static void strangers_are_refused(void)
+CASE(strangers_are_refused)
 {
     static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     struct
@@ -392,7 +392,7 @@ static void strangers_are_refused(void)
     close(fd);
 }
 
-static void hostile_input_hurts_nobody(void)
+CASE(hostile_input_hurts_nobody)
 {
     struct peer peer;
     size_t len = 3u * 1024 * 1024;
@@ -423,7 +423,7 @@ static void hostile_input_hurts_nobody(void)
 }
 
 /* -- no service -------------------------------------------------------------------------------- */
-static void a_killed_service_is_said_and_nothing_is_done_twice(void)
+CASE(a_killed_service_is_said_and_nothing_is_done_twice)
 {
     struct peer peer;
     peer_start(&peer);
@@ -465,7 +465,7 @@ static void a_killed_service_is_said_and_nothing_is_done_twice(void)
     peer_stop(&peer);
 }
 
-static void without_a_service_it_says_so(void)
+CASE(without_a_service_it_says_so)
 {
     struct folder folder;
     char *output = NULL;
@@ -487,15 +487,7 @@ int main(int argc, char **argv)
     fake_model = argv[2];
     (void)signal(SIGPIPE, SIG_IGN);
     world_start(&world, binary, fake_model, LLM, "");
-    RUN(every_tool_works_over_both_transports);
-    RUN(the_new_era_is_spoken_over_both);
-    RUN(approvals_are_decided_once_with_the_rights_of_the_api);
-    RUN(progress_is_told_before_the_answer);
-    RUN(a_cancelled_call_is_not_answered);
-    RUN(strangers_are_refused);
-    RUN(hostile_input_hurts_nobody);
-    RUN(a_killed_service_is_said_and_nothing_is_done_twice);
-    RUN(without_a_service_it_says_so);
+    check_run_cases(NULL);
     world_stop(&world);
     return 0;
 }

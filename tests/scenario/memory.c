@@ -67,7 +67,7 @@ static size_t count_in_file(const struct platform_world *world, const char *part
     return count;
 }
 
-static void a_fact_is_asked_about_kept_and_told_to_its_person_alone(void)
+CASE(a_fact_is_asked_about_kept_and_told_to_its_person_alone)
 {
     struct platform_world world;
     start(&world, NULL);
@@ -84,7 +84,7 @@ static void a_fact_is_asked_about_kept_and_told_to_its_person_alone(void)
     platform_world_stop(&world);
 }
 
-static void what_is_refused_is_not_kept(void)
+CASE(what_is_refused_is_not_kept)
 {
     struct platform_world world;
     start(&world, NULL);
@@ -95,7 +95,7 @@ static void what_is_refused_is_not_kept(void)
     platform_world_stop(&world);
 }
 
-static void edits_by_hand_count_and_a_kill_loses_nothing(void)
+CASE(edits_by_hand_count_and_a_kill_loses_nothing)
 {
     struct platform_world world;
     start(&world, ALLOW);
@@ -123,7 +123,7 @@ static void await_death(const struct platform_world *world)
     }
 }
 
-static void a_kill_in_the_middle_writes_once(void)
+CASE(a_kill_in_the_middle_writes_once)
 {
     struct platform_world world;
     setenv("SMA_CRASH_AT", "memory.written:1", 1);
@@ -176,7 +176,7 @@ static bool has_file(const struct platform_world *world, const char *name, const
     }
 }
 
-static void a_conversation_is_read_and_its_facts_are_told_to_its_person_alone(void)
+CASE(a_conversation_is_read_and_its_facts_are_told_to_its_person_alone)
 {
     struct platform_world world;
     start_reading(&world, ALLOW);
@@ -191,7 +191,7 @@ static void a_conversation_is_read_and_its_facts_are_told_to_its_person_alone(vo
 
 /* Told before the summary and killed, before the store has it and killed, read and killed: with
  * three messages and an hour's pause nothing but the summary makes anybody read this. */
-static void what_is_summed_up_was_read_though_it_was_killed(void)
+CASE(what_is_summed_up_was_read_though_it_was_killed)
 {
     static const char *const points[] = {"memory.talked:3", "memory.talked:4",
                                          "memory.extracted:1"};
@@ -228,7 +228,7 @@ static void what_is_summed_up_was_read_though_it_was_killed(void)
     }
 }
 
-static void what_is_proposed_waits_for_its_person(void)
+CASE(what_is_proposed_waits_for_its_person)
 {
     struct platform_world world;
     start_reading(&world, NULL);
@@ -247,7 +247,7 @@ static void what_is_proposed_waits_for_its_person(void)
 }
 
 /* Told in a conversation, then deleted: the same conversation does not hold it any more. */
-static void what_is_deleted_is_gone_from_a_running_conversation(void)
+CASE(what_is_deleted_is_gone_from_a_running_conversation)
 {
     struct platform_world world;
     char path[600];
@@ -275,7 +275,7 @@ static void what_is_deleted_is_gone_from_a_running_conversation(void)
     platform_world_stop(&world);
 }
 
-static void memory_can_be_switched_off(void)
+CASE(memory_can_be_switched_off)
 {
     struct platform_world world;
     char path[512];
@@ -288,19 +288,4 @@ static void memory_can_be_switched_off(void)
     platform_world_stop(&world);
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(a_fact_is_asked_about_kept_and_told_to_its_person_alone);
-    RUN(what_is_refused_is_not_kept);
-    RUN(edits_by_hand_count_and_a_kill_loses_nothing);
-    RUN(a_kill_in_the_middle_writes_once);
-    RUN(a_conversation_is_read_and_its_facts_are_told_to_its_person_alone);
-    RUN(what_is_summed_up_was_read_though_it_was_killed);
-    RUN(what_is_proposed_waits_for_its_person);
-    RUN(what_is_deleted_is_gone_from_a_running_conversation);
-    RUN(memory_can_be_switched_off);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

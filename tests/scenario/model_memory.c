@@ -109,7 +109,7 @@ static void say_and_kill(struct world *world, unsigned number)
     json_decref(answer);
 }
 
-static void a_long_talk_keeps_its_facts_over_kills(void)
+CASE(a_long_talk_keeps_its_facts_over_kills)
 {
     for (size_t w = 0; w < SMA_COUNT_OF(wires); w++) {
         struct world world;
@@ -135,11 +135,4 @@ static void a_long_talk_keeps_its_facts_over_kills(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(a_long_talk_keeps_its_facts_over_kills);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

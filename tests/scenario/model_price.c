@@ -30,7 +30,7 @@ static const char *expected_failure(const char *name)
 
 static const char *binary, *fake_model;
 
-static void long_runs_are_cached(void)
+CASE(long_runs_are_cached)
 {
     for (unsigned i = 0; i < PRICE_CASE_COUNT; i++) {
         struct price price = price_measure(binary, fake_model, &PRICE_CASES[i]);
@@ -47,11 +47,4 @@ static void long_runs_are_cached(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(long_runs_are_cached);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

@@ -78,7 +78,7 @@ static void telegram_say(const struct platform_world *world, const char *caption
     chat_expect(world, TELEGRAM_ANN, caption);
 }
 
-static void a_photo_of_telegram_is_shown(void)
+CASE(a_photo_of_telegram_is_shown)
 {
     struct platform_world world;
     char *photo = base64_of(picture_jpeg()), *document = png(1),
@@ -96,7 +96,7 @@ static void a_photo_of_telegram_is_shown(void)
     free(sticker);
 }
 
-static void an_album_of_telegram_is_shown_whole(void)
+CASE(an_album_of_telegram_is_shown_whole)
 {
     struct platform_world world;
     char *photos[3];
@@ -116,7 +116,7 @@ static void an_album_of_telegram_is_shown_whole(void)
     platform_world_stop(&world);
 }
 
-static void a_photo_that_is_answered_is_shown(void)
+CASE(a_photo_that_is_answered_is_shown)
 {
     struct platform_world world;
     char *photo = png(20);
@@ -135,7 +135,7 @@ static void a_photo_that_is_answered_is_shown(void)
 }
 
 /* -- Feishu ------------------------------------------------------------------------------------ */
-static void pictures_of_feishu_are_shown(void)
+CASE(pictures_of_feishu_are_shown)
 {
     struct platform_world world;
     char *photo = png(30), *quoted = png(31);
@@ -166,7 +166,7 @@ static void pictures_of_feishu_are_shown(void)
 }
 
 /* -- QQ ---------------------------------------------------------------------------------------- */
-static void pictures_of_qq_are_shown(void)
+CASE(pictures_of_qq_are_shown)
 {
     struct platform_world world;
     char *photo = png(40), *group = png(41), *quoted = png(42);
@@ -193,7 +193,7 @@ static void pictures_of_qq_are_shown(void)
 }
 
 /* The link of a picture ends before it is fetched: the model is told, and is shown nothing. */
-static void a_picture_whose_link_has_ended_is_named(void)
+CASE(a_picture_whose_link_has_ended_is_named)
 {
     struct platform_world world;
     char *photo = png(43);
@@ -236,7 +236,7 @@ static void write_png(const char *folder, const char *name, unsigned char shade)
     free(picture.bytes);
 }
 
-static void attachments_are_shown_on_every_wire(void)
+CASE(attachments_are_shown_on_every_wire)
 {
     static const char *const wires[] = {API("chat"), API("responses"), API("messages")};
     for (size_t i = 0; i < SMA_COUNT_OF(wires); i++) {
@@ -256,7 +256,7 @@ static void attachments_are_shown_on_every_wire(void)
 }
 
 /* By a model that is known to take them. */
-static void documents_and_sounds_are_shown(void)
+CASE(documents_and_sounds_are_shown)
 {
     static const char *const models[] = {API("messages") ",\"model\":\"claude-sonnet-5-5\"",
                                          API("chat") ",\"model\":\"gemini-3-pro\""};
@@ -279,7 +279,7 @@ static void documents_and_sounds_are_shown(void)
     }
 }
 
-static void a_file_of_the_terminal_is_shown(void)
+CASE(a_file_of_the_terminal_is_shown)
 {
     struct world world = {0};
     char outside[] = "/tmp/sma-shown-XXXXXX", file[64], *shown = png(70), *output = NULL;
@@ -298,7 +298,7 @@ static void a_file_of_the_terminal_is_shown(void)
 }
 
 /* The first message is in the model's hands, the second waits with its picture. */
-static void a_kill_loses_no_picture(void)
+CASE(a_kill_loses_no_picture)
 {
     struct world world = {.may_prefix_move = true};
     char *shown = png(80), json[1024];
@@ -325,15 +325,6 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     binary = argv[1];
     fake_model = argv[2];
-    RUN(a_photo_of_telegram_is_shown);
-    RUN(an_album_of_telegram_is_shown_whole);
-    RUN(a_photo_that_is_answered_is_shown);
-    RUN(pictures_of_feishu_are_shown);
-    RUN(pictures_of_qq_are_shown);
-    RUN(a_picture_whose_link_has_ended_is_named);
-    RUN(attachments_are_shown_on_every_wire);
-    RUN(documents_and_sounds_are_shown);
-    RUN(a_file_of_the_terminal_is_shown);
-    RUN(a_kill_loses_no_picture);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -43,7 +43,7 @@ static void start_again(struct world *world)
     service_start(&world->service, binary, &world->folder);
 }
 
-static void a_refused_picture_makes_no_later_message_fail(void)
+CASE(a_refused_picture_makes_no_later_message_fail)
 {
     static const char *const wires[] = {KEY ",\"api\":\"chat\",\"model\":\"gemini-3-pro\"",
                                         KEY ",\"api\":\"responses\",\"model\":\"gpt-5.5\"",
@@ -66,7 +66,7 @@ static void a_refused_picture_makes_no_later_message_fail(void)
 }
 
 /* Nobody knows this model: it refused without a word, and took the message without the picture. */
-static void no_eyes_are_known_over_a_restart(void)
+CASE(no_eyes_are_known_over_a_restart)
 {
     struct world world = {.may_prefix_move = true};
     char *first = png(30), *second = png(31), *third = png(32);
@@ -86,7 +86,7 @@ static void no_eyes_are_known_over_a_restart(void)
 }
 
 /* The one that is asked has no eyes, and says so. */
-static void another_model_says_what_is_shown(void)
+CASE(another_model_says_what_is_shown)
 {
     struct world world = {.may_prefix_move = true};
     char *shown = png(40);
@@ -106,8 +106,6 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     binary = argv[1];
     fake_model = argv[2];
-    RUN(a_refused_picture_makes_no_later_message_fail);
-    RUN(no_eyes_are_known_over_a_restart);
-    RUN(another_model_says_what_is_shown);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -125,20 +125,6 @@ struct chat_message chat_say_as(const struct platform_world *world, json_t *chat
     return message;
 }
 
-json_t *chat_list_of(const struct platform_world *world, json_t *chat, bool is_ours_only)
-{
-    json_t *answer = platform_do(&world->client, "{s:s,s:o*}", "do", "list", "chat", chat);
-    json_t *list = json_array();
-    const json_t *messages = json_object_get(answer, "messages");
-    for (size_t i = 0; i < json_array_size(messages); i++) {
-        json_t *message = json_array_get(messages, i);
-        if (!is_ours_only || json_is_true(json_object_get(message, "is_ours")))
-            json_array_append(list, message);
-    }
-    json_decref(answer);
-    return list;
-}
-
 /* The newest of ours that contains the text (NULL: none), and how many do. */
 static json_t *find(const struct platform_world *world, json_t *chat, const char *part,
                     size_t *ret_count)
@@ -229,22 +215,6 @@ void platform_await_counter(const struct platform_world *world, const char *name
     give_up(world, "the counter does not rise", name);
 }
 
-void platform_await_none(const struct platform_world *world, const char *name)
-{
-    for (long long until = process_now_ms() + AWAIT_MS; process_now_ms() < until;
-         process_pause_ms(2))
-        if (platform_counter(world, name) == 0)
-            return;
-    give_up(world, "the counter does not become 0", name);
-}
-
-void platform_fault(const struct platform_world *world, const char *method, const char *kind,
-                    int times)
-{
-    platform_tell(&world->client, "{s:s,s:s,s:s,s:i,s:i,s:i}", "do", "fault", "method", method,
-                  "kind", kind, "times", times, "ms", 2, "bytes", 7);
-}
-
 void platform_status(const struct platform_world *world, const char *method, int status, int code,
                      int times)
 {
@@ -313,25 +283,4 @@ void platform_await_receipts(const struct platform_world *world)
         if (is_all_sent(world))
             return;
     give_up(world, "something is still to be sent", world->kind->name);
-}
-
-void platform_talk(const struct platform_world *world, size_t low, size_t high)
-{
-    static unsigned number;
-    char text[64], part[80];
-    json_t *ann = json_loads(world->kind->ann, 0, NULL);
-    json_t *chat = json_object_get(ann, "chat"), *user = json_object_get(ann, "user");
-    snprintf(text, sizeof text, "message %u of the storm.", number++);
-    snprintf(part, sizeof part, "You said: %s", text);
-    long long asked = process_now_ms();
-    (void)chat_say_as(world, json_incref(chat), json_incref(user), text);
-    json_decref(chat_await_in(world, json_incref(chat), part));
-    long long took = process_now_ms() - asked;
-    platform_settle(world);
-    size_t count = chat_count_in(world, json_incref(chat), part);
-    if (count < low || count > high || took > RECOVERY_MS)
-        chat_show_of(world, NULL);
-    CHECK(count >= low && count <= high);
-    CHECK(took <= RECOVERY_MS);
-    json_decref(ann);
 }

@@ -14,10 +14,11 @@
 #include "platform/fake_platform.h"
 #include "scenario/talk.h"
 #include "scenario/world.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #define AWAIT_MS PATIENCE_AWAIT_MS
-#define RECOVERY_MS (5000 * PATIENCE) /* from the end of a fault to an answer */
+#define RECOVERY_MS clock_bound_ms(5000 * PATIENCE) /* from the end of a fault to an answer */
 
 struct platform_world;
 
@@ -105,11 +106,6 @@ size_t chat_count_in(const struct platform_world *world, json_t *chat, const cha
 json_t *chat_await_in(const struct platform_world *world, json_t *chat, const char *part);
 /** The same, answer dropped. */
 #define chat_expect(world, chat, part) json_decref(chat_await_in(world, CHAT_ID(chat), part))
-/** All messages of the chat, a list; decref it. */
-#define chat_list(world, chat) chat_list_of(world, CHAT_ID(chat), false)
-/** All of ours. */
-#define chat_ours(world, chat) chat_list_of(world, CHAT_ID(chat), true)
-json_t *chat_list_of(const struct platform_world *world, json_t *chat, bool is_ours_only);
 /** What the chat holds, what the platform says of the service and the service's log, to stderr. */
 #define chat_show(world, chat) chat_show_of(world, CHAT_ID(chat))
 void chat_show_of(const struct platform_world *world, json_t *chat);
@@ -120,11 +116,6 @@ int64_t platform_counter(const struct platform_world *world, const char *name);
 int64_t platform_calls(const struct platform_world *world, const char *name);
 /** Until the counter has this value at least. */
 void platform_await_counter(const struct platform_world *world, const char *name, int64_t value);
-/** Until it is 0. */
-void platform_await_none(const struct platform_world *world, const char *name);
-/** {do:"fault", ...} of a call, so many times. */
-void platform_fault(const struct platform_world *world, const char *method, const char *kind,
-                    int times);
 /** The same with kind "status". */
 void platform_status(const struct platform_world *world, const char *method, int status, int code,
                      int times);
@@ -142,8 +133,5 @@ size_t platform_lines(const struct platform_world *world, const char *name);
 /** Until it is stored where every message stands: what is said to one before that is not yet known
  *  to be. */
 void platform_await_receipts(const struct platform_world *world);
-/** Ann says something new and is answered `low` to `high` times, the first time within RECOVERY_MS.
- *  */
-void platform_talk(const struct platform_world *world, size_t low, size_t high);
 
 #endif

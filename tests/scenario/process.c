@@ -6,6 +6,7 @@
 #include "http_client.h"
 
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #include <arpa/inet.h>
@@ -33,8 +34,7 @@ long long process_now_ms(void)
 
 void process_pause_ms(int ms)
 {
-    struct timespec wait = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&wait, NULL);
+    clock_rest((unsigned)ms);
 }
 
 void folder_create(struct folder *folder, const char *ship_json)

@@ -13,8 +13,10 @@ struct folder
 {
     char path[128]; /* a project: Agent.md, ship.json */
 };
-/** Monotonic milliseconds; a short sleep between two looks at something that has no event. */
+/** Monotonic milliseconds of the machine: for patience. What the program promises is measured by
+ *  clock_now_ms (support/clock.h). */
 long long process_now_ms(void);
+/** clock_rest: a pause in the program's time. */
 void process_pause_ms(int ms);
 
 /** A fresh private project with this ship.json. */

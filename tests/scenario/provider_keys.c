@@ -124,7 +124,7 @@ static void expect_head(const char *head, const char *wanted)
 }
 
 /* Of several keys in a developer's shell one provider sees one. */
-static void each_provider_is_sent_its_own_key(void)
+CASE(each_provider_is_sent_its_own_key)
 {
     char head[HEAD_BYTES];
     set_keys(ANTHROPIC_KEY, OPENAI_KEY, DEEPSEEK_KEY);
@@ -140,7 +140,7 @@ static void each_provider_is_sent_its_own_key(void)
 }
 
 /* A server of this machine may need no key: it gets none rather than another's. */
-static void a_local_server_gets_no_key_of_others(void)
+CASE(a_local_server_gets_no_key_of_others)
 {
     char head[HEAD_BYTES];
     set_keys(ANTHROPIC_KEY, OPENAI_KEY, NULL);
@@ -153,7 +153,7 @@ static void a_local_server_gets_no_key_of_others(void)
 }
 
 /* The address is this machine's, but not by its name: it counts as one elsewhere. */
-static void a_named_key_that_is_not_set_ends_the_start(void)
+CASE(a_named_key_that_is_not_set_ends_the_start)
 {
     struct folder folder;
     int port, listener = listen_here(&port);
@@ -178,8 +178,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     binary = argv[1];
-    RUN(each_provider_is_sent_its_own_key);
-    RUN(a_local_server_gets_no_key_of_others);
-    RUN(a_named_key_that_is_not_set_ends_the_start);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -30,7 +30,7 @@ static void start(struct platform_world *world, struct proxy_server *proxy, cons
     service_start(&world->world.service, binary, &world->world.folder);
 }
 
-static void a_platform_behind_a_proxy_works_and_is_shown(void)
+CASE(a_platform_behind_a_proxy_works_and_is_shown)
 {
     struct platform_world world;
     char name[128];
@@ -54,7 +54,7 @@ static void a_platform_behind_a_proxy_works_and_is_shown(void)
     proxy_server_stop(proxy);
 }
 
-static void a_proxy_that_refuses_us_is_named_without_its_password(void)
+CASE(a_proxy_that_refuses_us_is_named_without_its_password)
 {
     struct platform_world world;
     struct proxy_server *proxy = proxy_server_start(
@@ -73,7 +73,6 @@ int main(int argc, char **argv)
     CHECK_INT(3, argc);
     binary = argv[1];
     fake_model = argv[2];
-    RUN(a_platform_behind_a_proxy_works_and_is_shown);
-    RUN(a_proxy_that_refuses_us_is_named_without_its_password);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -16,15 +16,4 @@
 
 extern const struct platform_kind qq_kind;
 
-/** The platform posts events to the service from now on. */
-void qq_set_webhook(const struct platform_world *world);
-/** The counter has this value, and a session is up, within RECOVERY_MS after `ended`; then people
- *  are answered. */
-void qq_recovers(const struct platform_world *world, const char *counter, int64_t value,
-                 long long ended);
-/** ANN says so many things while nobody may be connected; the session still lives. */
-void qq_say_meanwhile(const struct platform_world *world, size_t count);
-/** Each of them is answered once. */
-void qq_expect_meanwhile(const struct platform_world *world, size_t count);
-
 #endif

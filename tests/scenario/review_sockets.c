@@ -132,7 +132,7 @@ static void both_are_back_soon_after_an_outage(void)
     talk("first words.");
     platform_tell(&world.client, "{s:s,s:i}", "do", "restart", "ms", OUTAGE_MS);
     platform_tell(&platform, "{s:s,s:i}", "do", "restart", "ms", OUTAGE_MS);
-    long long ended = process_now_ms() + OUTAGE_MS;
+    long long ended = process_now_ms() + (long long)sma_clock_wait_ms(OUTAGE_MS);
     say_feishu("meanwhile.");
     chat_say(&world, ANN, NULL, "meanwhile.");
     process_pause_ms(OUTAGE_MS);

@@ -7,6 +7,7 @@
  *   scenario_bad_input BINARY
  */
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 #include "talk.h"
 
@@ -201,7 +202,7 @@ static bool is_refused(const struct bad *bad)
     return is_right;
 }
 
-static void bad_requests_are_refused(void)
+CASE(bad_requests_are_refused)
 {
     int wrong_count = 0;
     for (size_t i = 0; i < SMA_COUNT_OF(TABLE); i++) {
@@ -229,7 +230,7 @@ static void send_bytes(const char *name, const void *bytes, size_t len, int stat
     expect_well(name);
 }
 
-static void bytes_that_are_not_http(void)
+CASE(bytes_that_are_not_http)
 {
     static const unsigned char hello[] = {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3,   3,
                                           0,    0, 0, 0, 0, 0, 0, 0, 0,    0xff};
@@ -282,7 +283,7 @@ static void big_request(const char *name, const char *before, size_t len, const 
     expect_well(name);
 }
 
-static void big_bodies_are_refused(void)
+CASE(big_bodies_are_refused)
 {
     /* Answered before the body was sent: the rest may meet a closed connection, so no answer is one
      * as well. */
@@ -300,7 +301,7 @@ static void big_bodies_are_refused(void)
     expect_answers("big bodies");
 }
 
-static void big_heads_are_refused(void)
+CASE(big_heads_are_refused)
 {
     static char head[1 << 20];
     size_t len = (size_t)snprintf(
@@ -318,7 +319,7 @@ static void big_heads_are_refused(void)
     expect_answers("big heads");
 }
 
-static void pipelined_garbage_hurts_its_sender_only(void)
+CASE(pipelined_garbage_hurts_its_sender_only)
 {
     char request[512];
     int len = snprintf(request, sizeof request,
@@ -374,7 +375,7 @@ static void slow_clients_begin(void)
     }
 }
 
-static void slow_clients_are_given_up(void)
+CASE(slow_clients_are_given_up)
 {
     for (int i = 0; i < SLOW_COUNT; i++) {
         char *answer = raw_read(slow_fds[i], NULL, 25000);
@@ -388,7 +389,7 @@ static void slow_clients_are_given_up(void)
     expect_answers("slow clients");
 }
 
-static void many_connections_are_served(void)
+CASE(many_connections_are_served)
 {
     enum
     {
@@ -418,7 +419,7 @@ static void many_connections_are_served(void)
 
 /* Many questions with megabytes of answers, none of them read: its own connection stops, nothing
  * else. */
-static void readers_that_do_not_read(void)
+CASE(readers_that_do_not_read)
 {
     enum
     {
@@ -448,7 +449,7 @@ static void readers_that_do_not_read(void)
 }
 
 /* Gone in the middle of a body, of a wait, of a stream: the run of an accepted message goes on. */
-static void callers_that_leave(void)
+CASE(callers_that_leave)
 {
     char request[512];
     for (int i = 0; i < 30; i++) {
@@ -530,7 +531,7 @@ static void terminal_line(const char *name, const char *line, size_t len, bool i
     terminal_line((name), (text), sizeof(text) - 1, (is_greeted), (part))
 #define ERROR "\"type\":\"error\""
 
-static void terminal_garbage_is_answered(void)
+CASE(terminal_garbage_is_answered)
 {
     LINE("binary", "\x00\x01\x02\xff\xfe\x80 binary\n", false, ERROR);
     LINE("no JSON", "hello there\n", false, ERROR);
@@ -563,7 +564,7 @@ static void terminal_garbage_is_answered(void)
     terminal_line("1.5 MB of text", line, (3 << 19) + 3, true, ERROR);
 }
 
-static void too_many_terminals_are_told(void)
+CASE(too_many_terminals_are_told)
 {
     enum
     {
@@ -612,7 +613,7 @@ static void everything_once(void)
 #define LEFT_KIB_MAX (24 * 1024)
 #endif
 
-static void nothing_is_left_behind(void)
+CASE(nothing_is_left_behind)
 {
     long before_kib = resident_kib();
     everything_once();
@@ -640,18 +641,7 @@ int main(int argc, char **argv)
     expect_answers("the start");
     int before = count_descriptors_at_rest();
     slow_clients_begin();
-    RUN(bad_requests_are_refused);
-    RUN(bytes_that_are_not_http);
-    RUN(big_bodies_are_refused);
-    RUN(big_heads_are_refused);
-    RUN(pipelined_garbage_hurts_its_sender_only);
-    RUN(many_connections_are_served);
-    RUN(readers_that_do_not_read);
-    RUN(callers_that_leave);
-    RUN(terminal_garbage_is_answered);
-    RUN(too_many_terminals_are_told);
-    RUN(slow_clients_are_given_up);
-    RUN(nothing_is_left_behind);
+    check_run_cases(NULL);
     for (long long until = process_now_ms() + 20000; count_descriptors() > before;
          process_pause_ms(20))
         CHECK(process_now_ms() < until);

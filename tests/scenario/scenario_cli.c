@@ -29,7 +29,7 @@ static void expect(int status, const char *text, const char *input, const char *
 #define EXPECT(status, text, ...) \
     expect((status), (text), "", (const char *const[]){__VA_ARGS__, NULL})
 
-static void words_are_understood_or_refused(void)
+CASE(words_are_understood_or_refused)
 {
     EXPECT(0, "0.1.0", "--version");
     EXPECT(0, "0.1.0", "-v");
@@ -69,7 +69,7 @@ static void words_are_understood_or_refused(void)
     EXPECT(1, "an argument is empty", "export", "a:b", "");
 }
 
-static void a_folder_without_a_project_is_refused(void)
+CASE(a_folder_without_a_project_is_refused)
 {
     struct folder folder;
     folder_create(&folder, NULL);
@@ -97,7 +97,7 @@ static void a_folder_without_a_project_is_refused(void)
     folder_remove(&folder);
 }
 
-static void init_asks_or_is_told(void)
+CASE(init_asks_or_is_told)
 {
     struct folder folder;
     folder_create(&folder, NULL);
@@ -125,7 +125,7 @@ static void init_asks_or_is_told(void)
 
 /* What was refused or broken off leaves no folder, and no key goes to another provider's
  * address. */
-static void init_refuses_what_cannot_work(void)
+CASE(init_refuses_what_cannot_work)
 {
     struct folder folder;
     folder_create(&folder, NULL);
@@ -146,7 +146,7 @@ static void init_refuses_what_cannot_work(void)
     folder_remove(&folder);
 }
 
-static void init_writes_what_the_provider_takes(void)
+CASE(init_writes_what_the_provider_takes)
 {
     static const struct
     {
@@ -175,7 +175,7 @@ static void init_writes_what_the_provider_takes(void)
     }
 }
 
-static void alias_changes_its_own_block_only(void)
+CASE(alias_changes_its_own_block_only)
 {
     struct folder home;
     folder_create(&home, NULL);
@@ -200,7 +200,7 @@ static void alias_changes_its_own_block_only(void)
     folder_remove(&home);
 }
 
-static void one_process_serves_a_project(void)
+CASE(one_process_serves_a_project)
 {
     struct folder folder;
     folder_create(&folder, "{\"name\":\"lonely\",\"llm\":{\"provider\":\"offline\"}}");
@@ -239,7 +239,7 @@ static bool is_said_in_log(const struct folder *folder, const char *part)
 
 /* Whoever frees the port and starts again has nothing to look for. A crash before that is still
  * told. */
-static void a_start_that_finds_its_port_taken_leaves_no_trace(void)
+CASE(a_start_that_finds_its_port_taken_leaves_no_trace)
 {
     static const char warning[] = "did not end cleanly";
     struct folder one, other;
@@ -266,7 +266,7 @@ static void a_start_that_finds_its_port_taken_leaves_no_trace(void)
     folder_remove(&other);
 }
 
-static void chat_works_in_a_pipe(void)
+CASE(chat_works_in_a_pipe)
 {
     struct folder folder;
     folder_create(&folder, "{\"llm\":{\"provider\":\"offline\"}}");
@@ -290,14 +290,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     binary = argv[1];
-    RUN(words_are_understood_or_refused);
-    RUN(a_folder_without_a_project_is_refused);
-    RUN(init_asks_or_is_told);
-    RUN(init_refuses_what_cannot_work);
-    RUN(init_writes_what_the_provider_takes);
-    RUN(alias_changes_its_own_block_only);
-    RUN(one_process_serves_a_project);
-    RUN(a_start_that_finds_its_port_taken_leaves_no_trace);
-    RUN(chat_works_in_a_pipe);
+    check_run_cases(NULL);
     return check_summary();
 }

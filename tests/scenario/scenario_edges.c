@@ -49,7 +49,7 @@ static void must_hold(const struct folder *folder, const char *name, const char 
 }
 
 /* -- alias ------------------------------------------------------------------------------------- */
-static void alias_keeps_links_and_modes(void)
+CASE(alias_keeps_links_and_modes)
 {
     struct folder home;
     char link_path[256], path[256];
@@ -68,7 +68,7 @@ static void alias_keeps_links_and_modes(void)
     folder_remove(&home);
 }
 
-static void alias_never_eats_what_is_not_its_own(void)
+CASE(alias_never_eats_what_is_not_its_own)
 {
     struct folder home;
     folder_create(&home, NULL);
@@ -90,7 +90,7 @@ static void alias_never_eats_what_is_not_its_own(void)
     folder_remove(&home);
 }
 
-static void init_keeps_its_state_to_the_owner(void)
+CASE(init_keeps_its_state_to_the_owner)
 {
     static const char *const names[] = {".ship/mcp/mcp.json", ".ship/schema/ship.schema.json"};
     struct folder folder;
@@ -125,7 +125,7 @@ static void await_status(const struct service *service, const char *headers, int
 
 #define OFFLINE "\"llm\":{\"provider\":\"offline\"}"
 
-static void a_reload_takes_tokens_from_the_env_file(void)
+CASE(a_reload_takes_tokens_from_the_env_file)
 {
     struct folder folder;
     struct service service;
@@ -146,7 +146,7 @@ static void a_reload_takes_tokens_from_the_env_file(void)
     folder_remove(&folder);
 }
 
-static void status_knows_long_tokens_and_hides_control_characters(void)
+CASE(status_knows_long_tokens_and_hides_control_characters)
 {
     struct folder folder;
     struct service service;
@@ -165,7 +165,7 @@ static void status_knows_long_tokens_and_hides_control_characters(void)
 }
 
 /* Whoever clones a project runs its ship.json past a terminal before having read it. */
-static void names_of_a_project_cannot_write_to_the_terminal(void)
+CASE(names_of_a_project_cannot_write_to_the_terminal)
 {
     struct folder folder;
     folder_create(&folder, "{\"x\\u001b]0;gone\":1,\"llm\":{\"provider\":\"no\\u009b31mne\"},"
@@ -176,7 +176,7 @@ static void names_of_a_project_cannot_write_to_the_terminal(void)
 }
 
 /* The lock is taken first, the terminal listens last; in between stands all of recovery. */
-static void chat_waits_for_a_service_that_starts(void)
+CASE(chat_waits_for_a_service_that_starts)
 {
     struct folder folder;
     int ready[2];
@@ -212,7 +212,7 @@ static void chat_waits_for_a_service_that_starts(void)
 }
 
 /* The usual soft limit of a shell is as large as the connection limit alone. */
-static void few_descriptors_are_raised_at_start(void)
+CASE(few_descriptors_are_raised_at_start)
 {
     struct folder folder;
     struct service service;
@@ -246,13 +246,6 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     binary = argv[1];
-    RUN(alias_keeps_links_and_modes);
-    RUN(alias_never_eats_what_is_not_its_own);
-    RUN(init_keeps_its_state_to_the_owner);
-    RUN(a_reload_takes_tokens_from_the_env_file);
-    RUN(status_knows_long_tokens_and_hides_control_characters);
-    RUN(names_of_a_project_cannot_write_to_the_terminal);
-    RUN(chat_waits_for_a_service_that_starts);
-    RUN(few_descriptors_are_raised_at_start);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -37,7 +37,7 @@ static char *last_asked(const struct world *world, const char *part)
     return body;
 }
 
-static void it_goes_on_where_it_was(void)
+CASE(it_goes_on_where_it_was)
 {
     struct world world = {.may_prefix_move = true};
     world_start(&world, binary, fake_model, "\"apiKey\":\"" WORLD_API_KEY "\"", "");
@@ -68,6 +68,6 @@ int main(int argc, char **argv)
     CHECK(argc == 3);
     binary = argv[1];
     fake_model = argv[2];
-    RUN(it_goes_on_where_it_was);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -74,7 +74,7 @@ static void expect_number(const json_t *details, const char *member)
     CHECK(json_is_integer(json_object_get(details, member)));
 }
 
-static void each_event_of_a_message_leaves_one_line(void)
+CASE(each_event_of_a_message_leaves_one_line)
 {
     json_t *answer = talk_execute(shared.service.port, 200, "lines", "m-1",
                                   "do it [[call list_files {\"path\":\"secret-argument-dir\"}]]");
@@ -108,7 +108,7 @@ static void each_event_of_a_message_leaves_one_line(void)
 }
 
 /* The words of people, of the model and of calls are for the chat, not for the log. */
-static void lines_of_traffic_hold_no_text_of_people(void)
+CASE(lines_of_traffic_hold_no_text_of_people)
 {
     json_t *answer = talk_execute(shared.service.port, 200, "quiet", "m-2", "my very own words");
     json_decref(log_event(&shared, "run_ended", talk_text(answer, "runId")));
@@ -137,7 +137,7 @@ static void expect_part(const char *text, const char *part)
     CHECK(strstr(text, part) != NULL);
 }
 
-static void numbers_tell_platform_model_and_tool(void)
+CASE(numbers_tell_platform_model_and_tool)
 {
     json_decref(talk_execute(shared.service.port, 200, "numbers", "m-3",
                              "count [[call list_files {}]] [[call no_such_tool {}]]"));
@@ -151,7 +151,7 @@ static void numbers_tell_platform_model_and_tool(void)
     free(text);
 }
 
-static void the_whole_page_is_prometheus_text(void)
+CASE(the_whole_page_is_prometheus_text)
 {
     static const char *const names[] = {"\nsma_build_info{version=\"" SMA_VERSION "\",",
                                         "\nprocess_cpu_seconds_total ",
@@ -184,7 +184,7 @@ static void the_whole_page_is_prometheus_text(void)
 }
 
 /* Each number of the board for Grafana is one that we tell. */
-static void the_board_asks_for_numbers_that_there_are(void)
+CASE(the_board_asks_for_numbers_that_there_are)
 {
     char *text = page("/metrics"), *board = NULL;
     const char *argv[] = {"/bin/cat", SMA_SOURCE_DIR "/packaging/grafana.json", NULL};
@@ -212,7 +212,7 @@ static void the_board_asks_for_numbers_that_there_are(void)
     free(text);
 }
 
-static void status_tells_how_connections_and_models_stand(void)
+CASE(status_tells_how_connections_and_models_stand)
 {
     json_t *status = talk_get(shared.service.port, "/api/status");
     const json_t *http = json_object_get(json_object_get(status, "platforms"), "http");
@@ -231,7 +231,7 @@ static void status_tells_how_connections_and_models_stand(void)
 }
 
 /* Nobody listens at the first target: the second answers, and it can be seen why. */
-static void a_target_that_fails_is_told_with_its_error(void)
+CASE(a_target_that_fails_is_told_with_its_error)
 {
     struct world world = {0};
     char root[512];
@@ -290,7 +290,7 @@ static void expect_life(const json_t *trace)
     expect_number(json_object_get(trace, "usage"), "output");
 }
 
-static void a_trace_tells_the_life_of_a_message(void)
+CASE(a_trace_tells_the_life_of_a_message)
 {
     char path[64];
     int port = shared.service.port;
@@ -317,7 +317,7 @@ static void a_trace_tells_the_life_of_a_message(void)
     http_answer_fini(&none);
 }
 
-static void a_result_tells_its_duration_and_usage(void)
+CASE(a_result_tells_its_duration_and_usage)
 {
     json_t *answer = talk_execute(shared.service.port, 200, "costs", "m-costs", "hello");
     const json_t *used = json_object_get(answer, "usage");
@@ -343,7 +343,7 @@ static char *command_says(const char *command, const char *what, const char *opt
     return output;
 }
 
-static void commands_show_trace_usage_and_status(void)
+CASE(commands_show_trace_usage_and_status)
 {
     json_t *answer =
         talk_execute(shared.service.port, 200, "commands", "m-cli-7", "go [[call list_files {}]]");
@@ -387,7 +387,7 @@ static void expect_says(const struct world *world, const char *command, const ch
     free(text);
 }
 
-static void status_says_where_it_is_and_what_it_asks(void)
+CASE(status_says_where_it_is_and_what_it_asks)
 {
     char part[128];
     char *text = command_says("status", NULL, NULL);
@@ -407,7 +407,7 @@ static void status_says_where_it_is_and_what_it_asks(void)
     free(text);
 }
 
-static void a_model_that_fails_shows_everywhere(void)
+CASE(a_model_that_fails_shows_everywhere)
 {
     struct world world = {0};
     world_create(&world, fake_model, LLM, "");
@@ -431,7 +431,7 @@ static void a_model_that_fails_shows_everywhere(void)
 }
 
 /* Parked for consent, and a message behind it. */
-static void what_waits_says_for_what(void)
+CASE(what_waits_says_for_what)
 {
     struct world world = {0};
     struct talk behind;
@@ -465,7 +465,7 @@ static void what_waits_says_for_what(void)
     world_stop(&world);
 }
 
-static void usage_is_told_in_the_chat(void)
+CASE(usage_is_told_in_the_chat)
 {
     json_decref(talk_execute(shared.service.port, 200, "asks", "m-u1", "hello"));
     json_t *answer = talk_execute(shared.service.port, 200, "asks", "m-u2", "/usage");
@@ -481,20 +481,7 @@ int main(int argc, char **argv)
     binary = argv[1];
     fake_model = argv[2];
     world_start(&shared, binary, fake_model, LLM, "");
-    RUN(each_event_of_a_message_leaves_one_line);
-    RUN(lines_of_traffic_hold_no_text_of_people);
-    RUN(numbers_tell_platform_model_and_tool);
-    RUN(the_whole_page_is_prometheus_text);
-    RUN(the_board_asks_for_numbers_that_there_are);
-    RUN(status_tells_how_connections_and_models_stand);
-    RUN(a_target_that_fails_is_told_with_its_error);
-    RUN(a_trace_tells_the_life_of_a_message);
-    RUN(a_result_tells_its_duration_and_usage);
-    RUN(commands_show_trace_usage_and_status);
-    RUN(status_says_where_it_is_and_what_it_asks);
-    RUN(a_model_that_fails_shows_everywhere);
-    RUN(what_waits_says_for_what);
-    RUN(usage_is_told_in_the_chat);
+    check_run_cases(NULL);
     world_stop(&shared);
     return check_summary();
 }

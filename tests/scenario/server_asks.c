@@ -55,7 +55,7 @@ static void await_asked(const char *part, size_t before)
     }
 }
 
-static void words_reach_the_server_and_others_are_answered_meanwhile(void)
+CASE(words_reach_the_server_and_others_are_answered_meanwhile)
 {
     chat_say(&world, ANN, ANN, ASK);
     chat_expect(&world, ANN, QUESTION);
@@ -72,7 +72,7 @@ static void words_reach_the_server_and_others_are_answered_meanwhile(void)
     CHECK_INT(1, (int)chat_count(&world, ANN, "Ann of Ulm")); /* no run of its own */
 }
 
-static void people_may_refuse_or_leave_it(void)
+CASE(people_may_refuse_or_leave_it)
 {
     chat_say(&world, BOB, BOB, ASK);
     await_question(BOB, 0);
@@ -87,7 +87,7 @@ static void people_may_refuse_or_leave_it(void)
     CHECK_INT(2, (int)chat_count(&world, BOB, QUESTION));
 }
 
-static void in_a_group_the_answer_is_for_us(void)
+CASE(in_a_group_the_answer_is_for_us)
 {
     chat_say(&world, TEAM, ANN, "@helper_bot " ASK);
     chat_expect(&world, TEAM, QUESTION);
@@ -102,7 +102,7 @@ static void in_a_group_the_answer_is_for_us(void)
     platform_settle(&world);
 }
 
-static void input_is_required_in_the_new_era(void)
+CASE(input_is_required_in_the_new_era)
 {
     chat_say(&world, ANN, ANN, "[[call mcp__new__ask {}]]");
     chat_expect(&world, ANN, "The outside server \"new\" asks");
@@ -116,7 +116,7 @@ static void input_is_required_in_the_new_era(void)
 }
 
 /* Text like any other for the platform: no letter of it is one that commands may not have. */
-static void a_prompt_is_asked_for_in_chats_and_groups(void)
+CASE(a_prompt_is_asked_for_in_chats_and_groups)
 {
     chat_say(&world, ANN, ANN, "/box:greet the people of Jena");
     await_asked("Say hello to the people of Jena", 0);
@@ -127,7 +127,7 @@ static void a_prompt_is_asked_for_in_chats_and_groups(void)
     platform_settle(&world);
 }
 
-static void stop_ends_the_question(void)
+CASE(stop_ends_the_question)
 {
     size_t asked = chat_count(&world, ANN, QUESTION);
     chat_say(&world, ANN, ANN, ASK "  ");
@@ -140,7 +140,7 @@ static void stop_ends_the_question(void)
     CHECK_INT(0, (int)chat_count(&world, ANN, "Result:"));
 }
 
-static void after_a_kill_the_question_is_over(void)
+CASE(after_a_kill_the_question_is_over)
 {
     size_t asked = chat_count(&world, ANN, QUESTION);
     chat_say(&world, ANN, ANN, ASK "   ");
@@ -172,13 +172,7 @@ int main(int argc, char **argv)
     platform_world_await_ready(&world);
     platform_await_log(&world, "mcp box: connected"); /* and runs have its tools */
     platform_await_log(&world, "mcp new: connected");
-    RUN(words_reach_the_server_and_others_are_answered_meanwhile);
-    RUN(people_may_refuse_or_leave_it);
-    RUN(in_a_group_the_answer_is_for_us);
-    RUN(input_is_required_in_the_new_era);
-    RUN(a_prompt_is_asked_for_in_chats_and_groups);
-    RUN(stop_ends_the_question);
-    RUN(after_a_kill_the_question_is_over);
+    check_run_cases(NULL);
     platform_world_stop(&world);
     return check_summary();
 }

@@ -161,22 +161,22 @@ static void a_bot_answers_on(const char *what, const char *person)
     folder_remove(&project);
 }
 
-static void a_bot_answers_on_telegram(void)
+CASE(a_bot_answers_on_telegram)
 {
     a_bot_answers_on("telegram", "\"chat\":1001,\"user\":1001");
 }
 
-static void a_bot_answers_on_feishu(void)
+CASE(a_bot_answers_on_feishu)
 {
     a_bot_answers_on("feishu", "\"chat\":\"oc_ann\",\"user\":\"ou_ann\"");
 }
 
-static void a_bot_answers_on_qq(void)
+CASE(a_bot_answers_on_qq)
 {
     a_bot_answers_on("qq", "\"chat\":\"c2c:A1B2C3D4E5F60718293A4B5C6D7E8F90\"");
 }
 
-static void a_bot_asks_the_simulated_model(void)
+CASE(a_bot_asks_the_simulated_model)
 {
     struct folder project;
     struct simulator simulator;
@@ -190,7 +190,7 @@ static void a_bot_asks_the_simulated_model(void)
     folder_remove(&project);
 }
 
-static void what_is_not_installed_is_named(void)
+CASE(what_is_not_installed_is_named)
 {
     static const char *const what[] = {"telegram", "feishu", "qq", "model"};
     for (size_t i = 0; i < SMA_COUNT_OF(what); i++) {
@@ -204,7 +204,7 @@ static void what_is_not_installed_is_named(void)
     }
 }
 
-static void a_bench_without_its_program_names_the_package(void)
+CASE(a_bench_without_its_program_names_the_package)
 {
     char *output = NULL;
     const char *argv[] = {program_in(&bare), "bench", NULL};
@@ -215,7 +215,7 @@ static void a_bench_without_its_program_names_the_package(void)
 }
 
 /* Installed, it finds its program and the simulated model. */
-static void a_bench_of_an_installed_tree_measures(void)
+CASE(a_bench_of_an_installed_tree_measures)
 {
     struct folder project;
     char *output = NULL;
@@ -231,7 +231,109 @@ static void a_bench_of_an_installed_tree_measures(void)
     folder_remove(&project);
 }
 
-static void each_says_what_it_can_be_told(void)
+/* Installed, it finds its program and the simulated model, and leaves the project as it was. */
+CASE(a_script_is_played_on_a_copy_of_a_project)
+{
+    static const char config[] = "{\"name\":\"mine\",\"access\":[\"7\"],\"llm\":{\"provider\":"
+                                 "\"deepseek\",\"apiKey\":\"sk-of-my-own-12345\"},\"agent\":"
+                                 "{\"concurrency\":7},\"adapters\":{\"telegram\":{\"enabled\":true,"
+                                 "\"botToken\":\"${MY_TOKEN}\",\"progress\":\"off\"}}}";
+    struct folder project;
+    char script[256], *output = NULL, *left;
+    folder_create(&project, config);
+    folder_write(
+        &project, "good.talk",
+        "platforms telegram\ncase it answers\n  start\n  ann: hello\n  bot: You said: hello\n"
+        "  file ship.json ~ \"concurrency\": 7\n  file ship.json ~ \"progress\": \"off\"\n"
+        "  file ship.json !~ sk-of-my-own\n");
+    folder_write(&project, "bad.talk",
+                 "case it does not\n  start\n  ann: hello\n  bot x2: hello\n");
+    snprintf(script, sizeof script, "%s/good.talk", project.path);
+    const char *argv[] = {program_in(&root), "simulate",   "telegram", "--play", script,
+                          "--project",       project.path, NULL};
+    int status = run_to_end((char *const *)argv, "", &output, 120000);
+    if (status != 0)
+        fprintf(stderr, "%s\n", output);
+    CHECK(status == 0 && strstr(output, "ok it answers (") != NULL);
+    free(output);
+    CHECK(setenv("TMPDIR", project.path, 1) == 0); /* what failed scripts leave goes with it */
+    snprintf(script, sizeof script, "%s/bad.talk", project.path);
+    const char *bad[] = {program_in(&root), "simulate", "telegram", "--play", script,
+                         "--patience",      "2",        NULL};
+    CHECK_INT(1, run_to_end((char *const *)bad, "", &output, 120000));
+    CHECK(strstr(output, "bad.talk:4: 1 messages of ours with \"hello\", wanted 2") != NULL);
+    CHECK(strstr(output, "You said: hello") != NULL && strstr(output, "connected as") != NULL);
+    free(output);
+    bad[2] = "feishu";
+    snprintf(script, sizeof script, "%s/good.talk", project.path);
+    CHECK_INT(1, run_to_end((char *const *)bad, "", &output, 120000));
+    CHECK(strstr(output, "not written for feishu") != NULL);
+    free(output);
+    CHECK(unsetenv("TMPDIR") == 0);
+    left = folder_read(&project, "ship.json");
+    CHECK_TEXT(config, left);
+    CHECK(folder_read(&project, ".ship/service.json") == NULL);
+    free(left);
+    folder_remove(&project);
+}
+
+/* Each line that looks for something finds that it is not so. */
+CASE(a_line_that_is_not_true_ends_a_script)
+{
+    static const struct
+    {
+        const char *line, *told;
+    } rows[] = {
+        {"bot: goodbye", "no message with \"goodbye\" came"},
+        {"bot x0: hello", "1 messages of ours with \"hello\", wanted 0"},
+        {"sent 2", "1 messages of ours with \"\", wanted 2"},
+        {"card: hello", "no message with buttons with \"hello\" came"},
+        {"it text = hello", "text is \"You said: hello\", wanted = hello"},
+        {"it text x2 hello", "wanted x2 hello"},
+        {"asked 1 hello", "2 requests to the model hold \"hello\", wanted 1"},
+        {"in order 1 word", "0 of them, wanted 1"},
+        {"lines count 1", "count has 0 lines, wanted 1"},
+        {"file Agent.md ~ hello", "it holds You are being tested."},
+        {"file Agent.md gone", "Agent.md gone"},
+        {"counter refused 7", "refused is 0, wanted = 7"},
+        {"metric runs_done_total 7", "runs_done_total is 1, wanted = 7"},
+        {"until faults_left 1", "it never comes true: faults_left 1"},
+        {"log x0 delivered", "the log says \"delivered\" 1 times"},
+        {"cli 3 status", "status 0, wanted 3"},
+        {"api /api/status 404", "HTTP status 200, wanted 404"},
+        {"call GET /nowhere => 200", "HTTP status 404, wanted 200"},
+        {"call GET /nowhere => 404 found it", "wanted 404 and \"found it\""},
+        {"bot@here: hello", "nobody is called here on telegram"},
+        {"process descriptors < 1", "wanted < 1"},
+        {"frobnicate now", "nobody is called frobnicate on telegram, and it is no verb"},
+        {"ann: ${nobody}", "nothing is called ${nobody} here"},
+    };
+    struct folder project;
+    char script[256], text[512], *output = NULL;
+    folder_create(&project, "{}");
+    CHECK(setenv("TMPDIR", project.path, 1) == 0); /* what failed scripts leave goes with it */
+    snprintf(script, sizeof script, "%s/bad.talk", project.path);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        snprintf(text, sizeof text,
+                 "case a\n  start\n  ann: hello\n  bot: You said: hello\n  rest\n  mark\n  bot: "
+                 "hello\n  %s\n",
+                 rows[i].line);
+        folder_write(&project, "bad.talk", text);
+        const char *argv[] = {program_in(&root), "simulate", "telegram", "--play", script,
+                              "--patience",      "2",        NULL};
+        int status = run_to_end((char *const *)argv, "", &output, 120000);
+        if (status != 1 || strstr(output, "bad.talk:8: ") == NULL ||
+            strstr(strstr(output, "bad.talk:8: "), rows[i].told) == NULL)
+            fprintf(stderr, "%s: %d: %s\n", rows[i].line, status, output);
+        CHECK(status == 1 && strstr(output, "bad.talk:8: ") != NULL);
+        CHECK(strstr(strstr(output, "bad.talk:8: "), rows[i].told) != NULL);
+        free(output);
+    }
+    CHECK(unsetenv("TMPDIR") == 0);
+    folder_remove(&project);
+}
+
+CASE(each_says_what_it_can_be_told)
 {
     static const char *const what[][2] = {{"telegram", "fault method kind"},
                                           {"feishu", "fault method kind"},
@@ -264,14 +366,7 @@ int main(int argc, char **argv)
     install(&root, "program");
     install(&root, "simulators");
     install(&bare, "program");
-    RUN(a_bot_answers_on_telegram);
-    RUN(a_bot_answers_on_feishu);
-    RUN(a_bot_answers_on_qq);
-    RUN(a_bot_asks_the_simulated_model);
-    RUN(what_is_not_installed_is_named);
-    RUN(a_bench_without_its_program_names_the_package);
-    RUN(a_bench_of_an_installed_tree_measures);
-    RUN(each_says_what_it_can_be_told);
+    check_run_cases(NULL);
     folder_remove(&root);
     folder_remove(&bare);
     return check_summary();

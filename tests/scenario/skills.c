@@ -96,7 +96,7 @@ static void do_for(const struct platform_world *world, const char *text, const c
     "brewed $1\\n' > " folder "/scripts/brew.sh"
 
 /* -- what the model hears ---------------------------------------------------------------------- */
-static void accepted_skills_reach_the_model_and_others_do_not(void)
+CASE(accepted_skills_reach_the_model_and_others_do_not)
 {
     struct platform_world world;
     create(&world, "", "", NULL);
@@ -123,7 +123,7 @@ static void accepted_skills_reach_the_model_and_others_do_not(void)
     end(&world);
 }
 
-static void tools_do_not_write_where_skills_lie(void)
+CASE(tools_do_not_write_where_skills_lie)
 {
     struct platform_world world;
     create(&world, ",\"write_repo\":true,\"exec_shell\":{\"allow\":[\"sh w.sh\",\"touch *\"]}",
@@ -164,7 +164,7 @@ static const char *with_outer(const struct platform_world *world, const char *fo
     return text;
 }
 
-static void skills_outside_are_read_and_run_there(void)
+CASE(skills_outside_are_read_and_run_there)
 {
     struct platform_world world;
     create(&world, ",\"exec_shell\":{\"allow\":[\"cat *\",\"ls *\"]}", "", NULL);
@@ -219,7 +219,7 @@ static void begin_rules(struct platform_world *world, const char *root, const ch
     begin(world);
 }
 
-static void a_skill_carries_rules_for_its_scripts_where_the_owner_says_so(void)
+CASE(a_skill_carries_rules_for_its_scripts_where_the_owner_says_so)
 {
     struct platform_world world;
     begin_rules(&world, ",\"skills\":{\"allowRules\":[\"tea\"]}",
@@ -238,7 +238,7 @@ static void a_skill_carries_rules_for_its_scripts_where_the_owner_says_so(void)
     end(&world);
 }
 
-static void rules_end_where_the_owner_did_not_give_them(void)
+CASE(rules_end_where_the_owner_did_not_give_them)
 {
     struct platform_world world;
     /* not named in ship.json */
@@ -260,7 +260,7 @@ static void rules_end_where_the_owner_did_not_give_them(void)
 }
 
 /* The program is killed between the skill and its script: the run goes on and knows. */
-static void rules_outlive_a_kill_and_not_a_change(void)
+CASE(rules_outlive_a_kill_and_not_a_change)
 {
     struct platform_world world;
     begin_rules(&world, ",\"skills\":{\"allowRules\":[\"tea\"]}",
@@ -287,7 +287,7 @@ static void rules_outlive_a_kill_and_not_a_change(void)
 }
 
 /* -- archives ---------------------------------------------------------------------------------- */
-static void archives_are_added_without_harm(void)
+CASE(archives_are_added_without_harm)
 {
     struct platform_world world;
     create(&world, "", "", NULL);
@@ -334,17 +334,4 @@ static void archives_are_added_without_harm(void)
     end(&world);
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(accepted_skills_reach_the_model_and_others_do_not);
-    RUN(tools_do_not_write_where_skills_lie);
-    RUN(skills_outside_are_read_and_run_there);
-    RUN(a_skill_carries_rules_for_its_scripts_where_the_owner_says_so);
-    RUN(rules_end_where_the_owner_did_not_give_them);
-    RUN(rules_outlive_a_kill_and_not_a_change);
-    RUN(archives_are_added_without_harm);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

@@ -70,7 +70,7 @@ static void await_asked(const struct world *world, const char *part, size_t want
     }
 }
 
-static void beside_each_other(void)
+CASE(beside_each_other)
 {
     struct world world;
     begin(&world, "\"concurrency\":1");
@@ -93,7 +93,7 @@ static void beside_each_other(void)
 
 /* Four at once, a fifth waits; together they are one run: with room for two, another chat is
  * answered while they work. */
-static void many_are_one_place(void)
+CASE(many_are_one_place)
 {
 #define WAITS                                                                              \
     SUB(SHELL("echo x >> begun.txt\\\\u003b while ! test -s go.txt\\\\u003b do sleep 0.05" \
@@ -162,7 +162,7 @@ static void killed_at(const struct moment *moment)
     world_stop(&world);
 }
 
-static void killed_at_any_moment_nothing_is_done_twice(void)
+CASE(killed_at_any_moment_nothing_is_done_twice)
 {
     static const struct moment moments[] = {
         {.asked = OF_SUB, .count = 1},   {.asked = OF_SUB, .count = 2},
@@ -173,7 +173,7 @@ static void killed_at_any_moment_nothing_is_done_twice(void)
         killed_at(&moments[i]);
 }
 
-static void a_hostile_one_is_bounded(void)
+CASE(a_hostile_one_is_bounded)
 {
     struct world world;
     begin(&world, "\"helperSteps\":3");
@@ -194,7 +194,7 @@ static void a_hostile_one_is_bounded(void)
     world_stop(&world);
 }
 
-static void stop_ends_it(void)
+CASE(stop_ends_it)
 {
     struct world world;
     struct talk talk;
@@ -217,15 +217,4 @@ static void stop_ends_it(void)
     world_stop(&world);
 }
 
-int main(int argc, char **argv)
-{
-    CHECK(argc == 3);
-    binary = argv[1];
-    fake_model = argv[2];
-    RUN(beside_each_other);
-    RUN(many_are_one_place);
-    RUN(killed_at_any_moment_nothing_is_done_twice);
-    RUN(a_hostile_one_is_bounded);
-    RUN(stop_ends_it);
-    return check_summary();
-}
+CASES_MAIN_GIVEN(&binary, &fake_model)

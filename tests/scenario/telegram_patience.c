@@ -1,12 +1,14 @@
 /*
  * Aim: what takes long holds up nobody else: a model call of ten seconds does not move the other
  * chats' times.
- * Method: as telegram_chats; times are taken by the Bot API server, from an update being handed out
- *   to its reply. scenario_telegram_patience BINARY FAKE_MODEL
+ * Method: the real binary between a Bot API server and a model server; times are taken by the
+ *   platform, from an update being handed out to its reply.
+ *   scenario_telegram_patience BINARY FAKE_MODEL
  */
 #include "telegram_world.h"
 
 #include "support/check.h"
+#include "support/clock.h"
 
 #define LOAD_CHATS 6
 #define LOAD_TOTAL 240
@@ -73,9 +75,9 @@ static struct measured measure_beside_a_slow_chat(int round, int64_t expected_ms
     chat_say(&world, ANN, ANN, text);
     while (platform_asked(&world, said) == 0)
         process_pause_ms(2);
-    long long asked = process_now_ms();
+    long long asked = clock_now_ms();
     struct measured beside = measure_loads();
-    if (process_now_ms() - asked >= silence_ms - 500 || chat_count(&world, ANN, said) != 0)
+    if (clock_now_ms() - asked >= silence_ms - 500 || chat_count(&world, ANN, said) != 0)
         beside.p99_us = INT64_MAX; /* it was not there all the time */
     chat_expect(&world, ANN, said);
     platform_settle(&world);

@@ -10,6 +10,7 @@
 #include "approval_world.h"
 
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/web_server.h"
 
 #include <unistd.h>
@@ -65,7 +66,7 @@ static void do_for(const struct platform_world *world, const char *text, const c
 }
 
 /* -- who may ----------------------------------------------------------------------------------- */
-static void a_host_that_the_person_named_is_fetched(void)
+CASE(a_host_that_the_person_named_is_fetched)
 {
     struct platform_world world;
     start(&world, "");
@@ -83,7 +84,7 @@ static void a_host_that_the_person_named_is_fetched(void)
     platform_world_stop(&world);
 }
 
-static void a_host_that_nobody_named_is_asked_about(void)
+CASE(a_host_that_nobody_named_is_asked_about)
 {
     struct platform_world world;
     start(&world, "");
@@ -110,7 +111,7 @@ static void a_host_that_nobody_named_is_asked_about(void)
     platform_world_stop(&world);
 }
 
-static void inner_networks_and_redirects_are_judged(void)
+CASE(inner_networks_and_redirects_are_judged)
 {
     struct platform_world world;
     char path[200];
@@ -138,7 +139,7 @@ static void inner_networks_and_redirects_are_judged(void)
 }
 
 /* -- what comes -------------------------------------------------------------------------------- */
-static void hostile_pages_cost_little(void)
+CASE(hostile_pages_cost_little)
 {
     static const struct
     {
@@ -171,7 +172,7 @@ static char *newest_body(const struct platform_world *world, const char *part)
 #define CALL(name, arguments) "{\"calls\":[{\"name\":\"" name "\",\"arguments\":" arguments "}]}"
 
 /* A model that obeys the page: what it wants then needs somebody's word like anything else. */
-static void a_page_gives_no_orders(void)
+CASE(a_page_gives_no_orders)
 {
     struct platform_world world;
     char script[2048];
@@ -218,7 +219,7 @@ static void a_page_gives_no_orders(void)
     platform_world_stop(&world);
 }
 
-static void secrets_are_sent_nowhere(void)
+CASE(secrets_are_sent_nowhere)
 {
     struct platform_world world;
     start_with(&world, ",\"web\":\"allow\"",
@@ -232,6 +233,159 @@ static void secrets_are_sent_nowhere(void)
     platform_world_stop(&world);
 }
 
+/* -- what the model has read goes nowhere in an address ---------------------------------------- */
+#define PIECE "GE4DAMRQGE4DAMRQGE4DAMRQGE4DAMRQ" /* what it is enciphered with is no matter */
+#define LONG_PIECE PIECE PIECE PIECE PIECE       /* half of what leaves unasked */
+#define READ CALL("read_file", "{\"path\":\"mine.txt\"}")
+#define FETCH(path) CALL("web_fetch", "{\"url\":\"" ADDRESS path "\"}")
+#define FETCH_LONG FETCH("/page?k=" LONG_PIECE LONG_PIECE LONG_PIECE)
+
+/* Before anything was read an address is what it is; afterwards a short one, too. */
+CASE(what_was_read_is_not_sent_in_an_address_unasked)
+{
+    struct platform_world world;
+    char script[4096];
+    int port = web_server_port(server);
+    snprintf(script, sizeof script,
+             "[" FETCH_LONG "," READ "," FETCH("/page?a=b") "," FETCH_LONG ",{\"text\":\"over\"}]",
+             port, port, port);
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    size_t before = web_server_count(server, "GET /page?k=" LONG_PIECE);
+    int64_t card = approval_ask(&world, ANN, ANN, "look at my notes, and at the web", LONG_PIECE);
+    CHECK_INT(before + 1, web_server_count(server, "GET /page?k=" LONG_PIECE));
+    CHECK_INT(1, web_server_count(server, "GET /page?a=b"));
+    json_t *list = approval_api(&world, "/api/approvals", NULL, 200);
+    char *text = json_dumps(list, 0);
+    expect_part(text, "may carry them away");
+    free(text);
+    json_decref(list);
+    approval_press_for(&world, ANN, ANN, card, "Refuse", "Refused.");
+    chat_expect(&world, ANN, "over");
+    CHECK_INT(before + 1, web_server_count(server, "GET /page?k=" LONG_PIECE));
+    platform_world_stop(&world);
+}
+
+/* One after the other, in one answer, or by a sub-agent and its run: the sum counts. */
+CASE(short_addresses_are_summed_up)
+{
+    static const char *const words[] = {"ALFA",    "BRAVO",  "CHARLIE", "DELTA",    "ECHO",
+                                        "FOXTROT", "GOLF",   "HOTEL",   "INDIA",    "JULIET",
+                                        "KILO",    "LIMA",   "MIKE",    "NOVEMBER", "OSCAR",
+                                        "PAPA",    "QUEBEC", "ROMEO",   "SIERRA",   "TANGO"};
+    struct platform_world world;
+    char script[16384];
+    int port = web_server_port(server);
+    for (int is_one_answer = 0; is_one_answer <= 1; is_one_answer++) {
+        size_t len = (size_t)snprintf(script, sizeof script, "[" READ "%s",
+                                      is_one_answer ? ",{\"calls\":[" : "");
+        for (size_t i = 0; i < SMA_COUNT_OF(words); i++) {
+            len += (size_t)snprintf(script + len, sizeof script - len,
+                                    "%s{\"name\":\"web_fetch\",\"arguments\":{\"url\":\"" ADDRESS
+                                    "/%s%s%s%s%d\"}}%s",
+                                    !is_one_answer ? ",{\"calls\":["
+                                    : i > 0        ? ","
+                                                   : "",
+                                    port, words[i], words[i], words[i], words[i], is_one_answer,
+                                    is_one_answer ? "" : "]}");
+        }
+        snprintf(script + len, sizeof script - len, "%s,{\"text\":\"over\"}]",
+                 is_one_answer ? "]}" : "");
+        start_with(&world, ",\"web\":\"allow\"", "", script);
+        folder_write(&world.world.folder, "mine.txt", "mine\n");
+        (void)approval_ask(&world, ANN, ANN, "look at my notes", "127.0.0.1");
+        platform_settle(&world);
+        size_t left = 0;
+        for (size_t i = 0; i < SMA_COUNT_OF(words); i++) {
+            char path[64];
+            snprintf(path, sizeof path, "GET /%s%s%s%s%d ", words[i], words[i], words[i], words[i],
+                     is_one_answer);
+            left += web_server_count(server, path) * 4 * strlen(words[i]);
+        }
+        CHECK((is_one_answer || left > 0) && left < 256); /* in one answer all wait for the card */
+        platform_world_stop(&world);
+    }
+    snprintf(
+        script, sizeof script,
+        "[" CALL("agent_run", "{\"instructions\":\"look\"}") "," READ "," FETCH(
+            "/SUBAGENT" LONG_PIECE) ",{\"text\":\"looked\"}," FETCH("/" LONG_PIECE) ",{"
+                                                                                    "\"text\":"
+                                                                                    "\"over\"}]",
+        port, port);
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)approval_ask(&world, ANN, ANN, "look at my notes", LONG_PIECE);
+    CHECK_INT(1, web_server_count(server, "GET /SUBAGENT"));
+    CHECK_INT(0, web_server_count(server, "GET /" LONG_PIECE));
+    platform_world_stop(&world);
+}
+
+/* A restart and a next message begin no new sum; an address that the person wrote is free. */
+CASE(a_restart_forgets_nothing_that_has_left)
+{
+    struct platform_world world;
+    char script[4096], text[200];
+    int port = web_server_port(server);
+    snprintf(
+        script, sizeof script,
+        "[" READ "," FETCH("/BEFORERESTART" LONG_PIECE) ",{\"text\":\"read it\"}," FETCH(
+            "/typed/" LONG_PIECE
+                LONG_PIECE) ",{\"text\":\"got it\"}," FETCH("/AFTERRESTART" LONG_PIECE) ","
+                                                                                        "{"
+                                                                                        "\"text\":"
+                                                                                        "\"over\"}"
+                                                                                        "]",
+        port, port, port);
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)chat_say(&world, ANN, ANN, "look at my notes");
+    chat_expect(&world, ANN, "read it");
+    platform_settle(&world);
+    service_kill(&world.world.service);
+    approval_restart(&world, binary);
+    snprintf(text, sizeof text, "get " ADDRESS "/typed/" LONG_PIECE LONG_PIECE, port);
+    (void)chat_say(&world, ANN, ANN, text);
+    chat_expect(&world, ANN, "got it");
+    (void)approval_ask(&world, ANN, ANN, "thank you", "AFTERRESTART");
+    CHECK_INT(1, web_server_count(server, "GET /BEFORERESTART"));
+    CHECK_INT(1, web_server_count(server, "GET /typed/" LONG_PIECE));
+    CHECK_INT(0, web_server_count(server, "GET /AFTERRESTART"));
+    platform_world_stop(&world);
+}
+
+/* In many small pieces it is as much; by a later message, too; the owner's list is the owner's. */
+CASE(pieces_and_later_messages_are_counted)
+{
+    struct platform_world world;
+    char script[8192];
+    int port = web_server_port(server);
+    size_t len = (size_t)snprintf(script, sizeof script, "[" READ);
+    for (int i = 0; i < 16; i++)
+        len += (size_t)snprintf(script + len, sizeof script - len,
+                                "," FETCH("/page?p%d=" LONG_PIECE), port, i);
+    snprintf(script + len, sizeof script - len, ",{\"text\":\"over\"}]");
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)approval_ask(&world, ANN, ANN, "look at my notes", LONG_PIECE);
+    CHECK(web_server_count(server, "GET /page?p0=") == 1);
+    CHECK(web_server_count(server, "GET /page?p15=") == 0);
+    platform_world_stop(&world);
+    snprintf(script, sizeof script,
+             "[" READ ",{\"text\":\"read it\"}," FETCH_LONG ",{\"text\":\"over\"}]", port);
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)chat_say(&world, ANN, ANN, "look at my notes");
+    chat_expect(&world, ANN, "read it");
+    (void)approval_ask(&world, ANN, ANN, "thank you", LONG_PIECE);
+    platform_world_stop(&world);
+    snprintf(script, sizeof script, "[" READ "," FETCH_LONG ",{\"text\":\"over\"}]", port);
+    start_with(&world, ",\"web\":{\"mode\":\"allow\",\"allow\":[\"127.0.0.1\"]}", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)chat_say(&world, ANN, ANN, "look at my notes");
+    chat_expect(&world, ANN, "over");
+    platform_world_stop(&world);
+}
+
 /* -- ends -------------------------------------------------------------------------------------- */
 static void await_open(size_t count)
 {
@@ -241,7 +395,7 @@ static void await_open(size_t count)
     CHECK_INT(count, web_server_open_count(server));
 }
 
-static void a_stop_ends_it(void)
+CASE(a_stop_ends_it)
 {
     static const char *const paths[] = {"/silent", "/slow"};
     struct platform_world world;
@@ -252,7 +406,8 @@ static void a_stop_ends_it(void)
         long long begin = process_now_ms();
         (void)chat_say(&world, ANN, ANN, "/stop");
         await_open(0);
-        CHECK(process_now_ms() - begin < 15000); /* far from the half minute it may take */
+        CHECK(process_now_ms() - begin <
+              clock_bound_ms(15000)); /* far from the half minute it may take */
         platform_settle(&world);
         CHECK_INT(0, chat_count(&world, ANN, "Result: "));
     }
@@ -261,7 +416,7 @@ static void a_stop_ends_it(void)
     platform_world_stop(&world);
 }
 
-static void a_kill_leaves_no_fetch_behind(void)
+CASE(a_kill_leaves_no_fetch_behind)
 {
     struct platform_world world;
     start(&world, "");
@@ -276,7 +431,7 @@ static void a_kill_leaves_no_fetch_behind(void)
     platform_world_stop(&world);
 }
 
-static void without_its_helper_the_service_says_what_is_missing(void)
+CASE(without_its_helper_the_service_says_what_is_missing)
 {
     struct platform_world world;
     char path[200], *output = NULL;
@@ -295,7 +450,7 @@ static void without_its_helper_the_service_says_what_is_missing(void)
 }
 
 /* -- searches ---------------------------------------------------------------------------------- */
-static void each_search_provider_answers(void)
+CASE(each_search_provider_answers)
 {
     static const struct
     {
@@ -350,16 +505,7 @@ int main(int argc, char **argv)
     fake_model = argv[2];
     server = web_server_start();
     other = web_server_start();
-    RUN(a_host_that_the_person_named_is_fetched);
-    RUN(a_host_that_nobody_named_is_asked_about);
-    RUN(inner_networks_and_redirects_are_judged);
-    RUN(hostile_pages_cost_little);
-    RUN(a_page_gives_no_orders);
-    RUN(secrets_are_sent_nowhere);
-    RUN(a_stop_ends_it);
-    RUN(a_kill_leaves_no_fetch_behind);
-    RUN(without_its_helper_the_service_says_what_is_missing);
-    RUN(each_search_provider_answers);
+    check_run_cases(NULL);
     web_server_stop(server);
     web_server_stop(other);
     return check_summary();

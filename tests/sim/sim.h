@@ -7,6 +7,7 @@
  *   sim_load.c   the people and the platforms: events, redelivery, outcomes of attempts; the ledger
  *   of what was seen
  *   sim_consent.c  the rules of the tools, and people who decide what they ask
+ *   sim_change.c  edits and recalls; the judge of what the agent is given, and for whom
  *   sim_parts.c  pictures of messages, and the judge of what a run gets of them
  *   sim_budget.c budgets, and their judge
  *   sim_check.c  the judge: ledger, disk and state.db against the promises
@@ -70,6 +71,8 @@ enum event_type
     EVENT_SLOW,
     EVENT_COMMAND,
     EVENT_MOVE, /* the platform says that a chat goes on under another id */
+    EVENT_EDIT, /* somebody writes anew what he has said */
+    EVENT_RECALL,
 };
 struct event
 {
@@ -85,6 +88,12 @@ struct event
     char id[24], user[8], text[160];
     char preparation[8], group_key[16]; /* empty = none */
     uint32_t line_count;                /* in history, while that is read */
+    /* EVENT_EDIT, EVENT_RECALL: what they are about, else NULL; the rest is for them alone */
+    const struct event *target;
+    bool is_foreign; /* not its author */
+    uint32_t acked_life;
+    uint64_t acked_ns, told_run;
+    bool has_begun; /* the agent has been given this message */
 };
 
 /* -- what users saw ---------------------------------------------------------------------------- */
@@ -130,6 +139,7 @@ struct world
     bool is_chatty;
     bool has_people;       /* groups, roles, attachments, albums */
     bool has_moves;        /* chats get another id */
+    bool has_changes;      /* people edit and withdraw */
     bool has_small_window; /* older messages become summaries */
     uint64_t notes_count;
     bool has_choices;             /* /model and /new are among the commands */
@@ -192,7 +202,7 @@ struct world
     /* numbers for the summary */
     uint32_t shown_count, window_count, refused_count, duplicate_count, busy_count, cancelled_count,
         choice_count, given_up_count, broken_count, outage_count, run_order_count, part_seen_count,
-        shown_picture_count;
+        shown_picture_count, edited_count, told_count;
 };
 
 /* Something is broken: say what; the program ends with status 1 after the run. */
@@ -220,8 +230,21 @@ void parts_judge(struct world *world, const struct sma_run_order *order);
 /* What the model is asked. */
 void parts_judge_request(struct world *world, const struct sma_model_ask *ask);
 
+/* -- sim_change.c ------------------------------------------------------------------------------ */
+void change_new_event(struct world *world);
+void change_acked(struct world *world, struct event *event);
+/* What the agent is given with a run, or while it is open. */
+void change_judge_order(struct world *world, const struct sma_run_order *order);
+void change_judge(struct world *world, const struct sma_collected *message);
+void change_judge_shown(struct world *world, const struct row *row,
+                        const struct sma_attempt *attempt);
+bool change_is_withdrawn(const struct world *world, const struct event *event);
+/* One that somebody has withdrawn, at rest. */
+void change_check(struct world *world, const struct event *event, uint8_t state);
+
 /* -- sim_load.c -------------------------------------------------------------------------------- */
 void load_new_event(struct world *world);
+void load_deliver(struct world *world, struct event *event);
 /* Deliver again one that was not acknowledged, if there is one that nobody asks about. */
 bool load_redeliver(struct world *world);
 void load_duplicate(struct world *world);

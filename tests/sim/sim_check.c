@@ -21,8 +21,8 @@ static void index_all(struct world *world)
     memset(rows_by_seq, 0, sizeof rows_by_seq);
     for (uint32_t i = 0; i < world->event_count; i++) {
         struct event *event = &world->events[i];
-        if (!event->is_acked)
-            continue;
+        if (!event->is_acked || event->seq == 0)
+            continue; /* a change of which nothing came has no row */
         SMA_ASSERT(event->seq < SEQ_COUNT_MAX);
         if (event_by_seq[event->seq] != NULL)
             complain(world, "%s and %s have one number", event->id, event_by_seq[event->seq]->id);
@@ -93,7 +93,13 @@ static void take_user_line(struct world *world, const char *id, const json_t *ro
     const char *text = json_string_value(json_object_get(root, "text"));
     if (event->line_count++ > 0)
         complain(world, "%s stands twice in history", id);
-    if (text == NULL || strcmp(text, event->text) != 0)
+    char wanted[sizeof event->text + 16];
+    snprintf(wanted, sizeof wanted, "%s%s",
+             event->type == EVENT_EDIT     ? "[edited] "
+             : event->type == EVENT_RECALL ? "[withdrawn]"
+                                           : "",
+             event->text);
+    if (text == NULL || strcmp(text, wanted) != 0)
         complain(world, "%s has another text in history: %s", id, text == NULL ? "" : text);
 }
 
@@ -228,7 +234,7 @@ void check_history(struct world *world, bool is_final)
     read_history(world);
     for (uint32_t i = 0; i < world->event_count; i++)
         if (world->events[i].is_acked && world->events[i].line_count == 0 &&
-            world->events[i].type != EVENT_MOVE)
+            world->events[i].type != EVENT_MOVE && world->events[i].seq != 0)
             complain(world, "%s was acknowledged and is not in history", world->events[i].id);
     check_said(world, is_final);
     forget_said();
@@ -242,7 +248,7 @@ static bool find_head(struct world *world, const struct event *event,
     snprintf(key, sizeof key, "%s:chat:%u", world_channel(world, event->platform), event->place);
     const struct sma_state_chat *chat = sma_state_chat_get(world->store->state, sma_str(key));
     uint8_t kind = event->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
-    if (event->type == EVENT_MOVE)
+    if (event->type == EVENT_MOVE || event->target != NULL)
         kind = SMA_EVENT_NOTE;
     uint32_t claim_id = sma_state_claim_id(world->store->state, sma_str(key));
     if (chat == NULL || sma_state_claim_find(world->store->state, claim_id, kind,
@@ -260,7 +266,7 @@ void check_started(struct world *world)
 {
     struct sma_state_head head;
     for (uint32_t i = 0; i < world->event_count; i++)
-        if (world->events[i].is_acked)
+        if (world->events[i].is_acked && world->events[i].seq != 0)
             (void)find_head(world, &world->events[i], &head);
     check_history(world, false);
     check_budgets(world, false);
@@ -334,7 +340,8 @@ static void check_no_late_wait(struct world *world, const struct event *event, u
 static uint32_t count_added(struct world *world, uint64_t run, bool *ret_has_tell)
 {
     uint32_t count = 0;
-    for (uint64_t seq = 1; seq < SEQ_COUNT_MAX && world->config.queue_mode == SMA_QUEUE_STEER;
+    for (uint64_t seq = 1;
+         seq < SEQ_COUNT_MAX && (world->config.queue_mode == SMA_QUEUE_STEER || world->has_changes);
          seq++) {
         struct sma_state_head head;
         const struct event *event = event_by_seq[seq];
@@ -432,8 +439,13 @@ static void check_words(struct world *world, const struct event *event,
 static void check_event(struct world *world, const struct event *event)
 {
     struct sma_state_head head;
-    if (!find_head(world, event, &head) || event->type == EVENT_MOVE)
+    if (event->seq == 0 || !find_head(world, event, &head) || event->type == EVENT_MOVE ||
+        event->target != NULL)
         return;
+    if (change_is_withdrawn(world, event)) {
+        change_check(world, event, head.state);
+        return; /* answered or not: both may be right */
+    }
     switch (head.state) {
     case SMA_ROW_DONE:
     case SMA_ROW_FAILED:
@@ -530,9 +542,10 @@ void check_rest(struct world *world)
         check_event(world, &world->events[i]);
     if (sma_state_each_outbox_open(store->state, open_delivery, world) != SMA_ERR_OK)
         complain(world, "the outbox cannot be read");
-    if (sma_state_open_count(store->state) != 0)
-        complain(world, "%" PRIu64 " messages are open at rest",
-                 sma_state_open_count(store->state));
+    /* What the next request is to be told waits for it. */
+    if (sma_state_open_count(store->state) != store->runs->note_count)
+        complain(world, "%" PRIu64 " messages are open at rest, %u of them notes",
+                 sma_state_open_count(store->state), store->runs->note_count);
     uint32_t asked, unasked;
     sma_store_count_questions(store, &asked, &unasked);
     if (asked + unasked + store->intake->group_count + store->runs->orphan_count != 0)

@@ -112,8 +112,12 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     in->group_key = sma_msg_dup(msg, sma_str(event->group_key));
     in->control = (uint8_t)sma_control_parse(sma_str(event->text));
     in->kind = in->control != SMA_CONTROL_NONE ? SMA_EVENT_CONTROL : SMA_EVENT_MESSAGE;
-    if (event->type == EVENT_MOVE)
+    if (event->type == EVENT_MOVE || event->target != NULL)
         in->kind = SMA_EVENT_NOTE;
+    if (event->target != NULL) {
+        in->change = event->type == EVENT_EDIT ? SMA_CHANGE_EDIT : SMA_CHANGE_RECALL;
+        in->target_id = sma_msg_dup(msg, sma_str(event->target->id));
+    }
     in->migrated_from = sma_msg_dup(msg, sma_str(former_key));
     in->addressed = event->addressed;
     in->is_group = load_is_group(world, event);
@@ -129,7 +133,7 @@ static SMA_CHECKED enum sma_err inject(struct world *world, struct event *event)
     return sma_ctx_ask(ctx, SMA_ACTOR_STORE, &msg, 0, &event->ask_id);
 }
 
-static void deliver_event(struct world *world, struct event *event)
+void load_deliver(struct world *world, struct event *event)
 {
     SMA_ASSERT(event->ask_id == 0);
     if (event->tries++ == 0)
@@ -282,7 +286,7 @@ void load_new_event(struct world *world)
     write_text(world, event, world->event_count);
     draw_extras(world, event);
     draw_place(world, event);
-    deliver_event(world, event);
+    load_deliver(world, event);
 }
 
 bool load_redeliver(struct world *world)
@@ -293,7 +297,7 @@ bool load_redeliver(struct world *world)
         struct event *event = &world->events[(first + i) % world->event_count];
         if (event->is_acked || event->ask_id != 0)
             continue;
-        deliver_event(world, event);
+        load_deliver(world, event);
         return true;
     }
     return false;
@@ -306,11 +310,12 @@ void load_duplicate(struct world *world)
     uint32_t back =
         (uint32_t)draw(&world->chance, world->event_count < 20 ? world->event_count : 20);
     struct event *event = &world->events[world->event_count - 1 - back];
-    if (event->ask_id != 0)
-        return;
-    if (event->addressed == SMA_ADDRESSED_NONE && draw(&world->chance, 2) == 0)
+    if (event->ask_id != 0 || (event->target != NULL && event->seq == 0))
+        return; /* what nothing came of may come of it the second time */
+    if (event->target == NULL && event->addressed == SMA_ADDRESSED_NONE &&
+        draw(&world->chance, 2) == 0)
         event->addressed = SMA_ADDRESSED_MENTION; /* a copy that speaks to us */
-    deliver_event(world, event);
+    load_deliver(world, event);
 }
 
 bool load_is_all_acked(const struct world *world)
@@ -338,7 +343,9 @@ static void take_first(struct world *world, struct event *event,
     event->seq = accepted->seq;
     event->verdict = accepted->verdict;
     event->is_accepted_told = accepted->verdict == SMA_VERDICT_ACCEPTED;
-    if (accepted->seq == 0)
+    if (event->target != NULL)
+        change_acked(world, event);
+    if (accepted->seq == 0 && event->target == NULL)
         complain(world, "%s was acknowledged without a number", event->id);
     if (accepted->verdict == SMA_VERDICT_DUPLICATE && event->tries < 2)
         complain(world, "%s was called a duplicate the first time it came", event->id);
@@ -461,6 +468,7 @@ static void show(struct world *world, struct row *row, struct part *part,
         world->window_count++;
     }
     check_order(world, row, attempt);
+    change_judge_shown(world, row, attempt);
     if (row->intent == SMA_INTENT_ASSISTANT_TEXT)
         consent_check_shown(world, sma_str(part->text));
     part->shown_life = world->life;

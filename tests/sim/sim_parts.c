@@ -149,7 +149,7 @@ static void judge_message(struct world *world, const struct sma_collected *messa
     const struct sma_part *parts = message->parts;
     uint32_t count = message->part_count;
     char path[PARTS_PATH_SIZE];
-    if (event == NULL && id.len == 0)
+    if (message->change != SMA_CHANGE_NONE || (event == NULL && id.len == 0))
         return; /* its platform has not heard of its number yet */
     if (event == NULL) {
         complain(world, "a run of a message that nobody sent: %.*s", (int)id.len, id.ptr);
@@ -188,6 +188,7 @@ void parts_judge(struct world *world, const struct sma_run_order *order)
                                                  .parts = order->parts});
     for (uint32_t i = 0; i < order->collected_count; i++)
         judge_message(world, &order->collected[i]);
+    change_judge_order(world, order);
     world->run_order_count++;
     world->part_seen_count += order->part_count;
 }

@@ -6,12 +6,15 @@
  *   the trace hash
  *   sim_run --twice S                                        the same seed in two processes, and a
  *   neighbour
- *   sim_run --soak SECONDS [--first S] [--seeds FILE]        the seeds of the file, then fresh ones
+ *   sim_run --soak SECONDS [--first S] [--seeds FILE]        the seeds of the file, then from S on
+ *   (SMA_SEED goes before S), or fresh ones
  *
  * Runs of --twice and --soak are processes of their own: a crash or a hang of one names its seed
  * too.
  */
 #include "sim.h"
+
+#include "sma/clock.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -37,6 +40,8 @@ static void act(void)
         (void)load_redeliver(&world);
     else
         load_duplicate(&world);
+    if (world.has_changes && draw(chance, 3) == 0)
+        change_new_event(&world);
     if (world.prepare_count > 0 && draw(chance, 2) == 0)
         (void)load_answer_prepare(&world);
     if (world.has_consent && draw(chance, 4) == 0)
@@ -158,11 +163,12 @@ static int run_one(const struct sim_options *options)
         "seed %" PRIu64 " trace %016" PRIx64 " steps %" PRIu64
         " lives %u crashes %u events %u shown %u window %u "
         "duplicates %u refused %u busy %u cancelled %u given-up %u agreed %u declined %u pictures "
-        "%u broken %u\n",
+        "%u edited %u told %u broken %u\n",
         options->seed, world.trace_hash, world.step_count, world.life, world.crash_count,
         world.event_count, world.shown_count, world.window_count, world.duplicate_count,
         world.refused_count, world.busy_count, world.cancelled_count, world.given_up_count,
-        world.approved_count, world.declined_count, world.shown_picture_count, world.broken_count);
+        world.approved_count, world.declined_count, world.shown_picture_count, world.edited_count,
+        world.told_count, world.broken_count);
     return world.broken_count == 0 ? 0 : 1;
 }
 
@@ -287,8 +293,10 @@ static int run_soak(unsigned seconds, uint64_t first, size_t steps, const char *
     struct soak soak = {0};
     if (seeds_path != NULL && !soak_file(&soak, seeds_path))
         return 2;
-    uint64_t until = sma_sys_real()->now_ns(NULL) + seconds * SECOND;
-    for (uint64_t seed = first; sma_sys_real()->now_ns(NULL) < until && soak.failures < 5; seed++)
+    /* Of the machine: these runs compute, they do not wait. */
+    uint64_t until = sma_clock_machine_ns(sma_clock_now_ns()) + seconds * SECOND;
+    for (uint64_t seed = first;
+         sma_clock_machine_ns(sma_clock_now_ns()) < until && soak.failures < 5; seed++)
         soak_one(&soak, &(struct sim_options){.seed = seed, .steps = steps, .crashes = -1});
     printf("%u runs, %u failed\n", soak.runs, soak.failures);
     return soak.failures == 0 && soak.runs > 0 ? 0 : 1;
@@ -306,6 +314,7 @@ static int usage(void)
 int main(int argc, char **argv)
 {
     struct sim_options options = {.steps = STEPS_DEFAULT, .crashes = -1};
+    const char *seed = getenv("SMA_SEED");
     uint64_t first = (uint64_t)time(NULL) * 1000;
     const char *mode = NULL, *seeds_path = NULL;
     unsigned seconds = 0;
@@ -327,7 +336,7 @@ int main(int argc, char **argv)
         else if (strcmp(name, "--crashes") == 0)
             options.crashes = (int)strtol(value, NULL, 10);
         else if (strcmp(name, "--first") == 0)
-            first = strtoull(value, NULL, 10);
+            first = strtoull(seed != NULL ? seed : value, NULL, 10);
         else if (strcmp(name, "--seeds") == 0)
             seeds_path = value;
         else

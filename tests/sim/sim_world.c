@@ -296,6 +296,11 @@ static void draw_settings(struct world *world)
     choose_mode(world);
     world->has_consent = world->options.seed % 3 == 2 || world->options.seed >= 1000;
     world->has_outages = world->options.seed >= 1000 && world->options.seed % 3 != 0;
+    world->has_changes = world->options.seed >= 70000 && world->options.seed % 5 != 1;
+    if (world->has_changes) {
+        world->has_moves = false;
+        world->has_consent = world->options.seed % 2 == 1;
+    }
 }
 
 static void set_adapters(struct world *world)
@@ -467,6 +472,11 @@ static void watch_runs(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     if ((*msg)->kind == SMA_MSG_RUN)
         parts_judge(watched, SMA_MSG_BODY(*msg, struct sma_run_order));
+    if ((*msg)->kind == SMA_MSG_STEER) {
+        const struct sma_steer *steer = SMA_MSG_BODY(*msg, struct sma_steer);
+        for (uint32_t i = 0; i < steer->message_count; i++)
+            change_judge(watched, &steer->messages[i]);
+    }
     sma_agent_actor_ops.handle(state, msg, ctx);
 }
 

@@ -1,6 +1,7 @@
 /* adapter_world.c — see adapter_world.h. Orders go to the actors through one locked list that their
  * ticks look into. */
 #include "support/adapter_world.h"
+#include "support/clock.h"
 
 #include "sma/actors.h"
 #include "sma/health.h"
@@ -187,6 +188,7 @@ static void note_event(const struct sma_ingress *in)
                                   .addressed = in->addressed,
                                   .is_record_only = in->is_record_only,
                                   .is_group = in->is_group,
+                                  .is_behind = in->is_behind,
                                   .body_hash = in->body_hash};
     event->cursor = in->cursor_name.len > 0 ? in->cursor_value : -1;
     if (platform->save != NULL && seen.refuse_count == 0)
@@ -197,6 +199,7 @@ static void note_event(const struct sma_ingress *in)
     copy_text(event->message_id, sizeof event->message_id, in->route.message_id);
     copy_text(event->migrated_from, sizeof event->migrated_from, in->migrated_from);
     copy_text(event->preparation, sizeof event->preparation, in->preparation);
+    copy_text(event->group_key, sizeof event->group_key, in->group_key);
 }
 
 static void take_ingress(struct sma_ctx *ctx, struct sma_msg **msg)
@@ -234,6 +237,7 @@ static void take_receipt(struct sma_ctx *ctx, struct sma_msg *question)
     CHECK(receipt->outbox_id < ROW_COUNT_MAX);
     struct world_receipt *kept = &seen.receipts[receipt->outbox_id];
     kept->state = receipt->state;
+    kept->is_refused = receipt->is_content_refused;
     copy_text(kept->error, sizeof kept->error, receipt->error);
     copy_text(kept->platform_id, sizeof kept->platform_id, receipt->platform_message_id);
     seen.has_receipt[receipt->outbox_id] = receipt->is_final;
@@ -290,6 +294,8 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         return;
     case SMA_MSG_LIFE:
         sma_ctx_life_done(ctx, SMA_MSG_BODY(*msg, struct sma_life)->phase);
+        return;
+    case SMA_MSG_LATE: /* an upload on a busy machine: nothing waits behind it here */
         return;
     default:
         CHECK(false);
@@ -523,8 +529,7 @@ void world_end(void)
 
 void world_rest(unsigned ms)
 {
-    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000},
-              NULL);
+    clock_rest(ms);
 }
 
 /* -- looking and ordering ---------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include "sma/adapter.h"
 #include "sma/messages.h"
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #define WORLD_KEY_SIZE 160
@@ -102,10 +103,10 @@ size_t world_webhook(const char *headers, const char *body);
 struct world_event
 {
     char text[256], chat_key[96], event_key[64], message_id[96], migrated_from[96],
-        preparation[1024];
+        preparation[1024], group_key[64];
     int64_t cursor; /* -1 = it came with none */
     uint8_t kind, control, addressed;
-    bool is_record_only, is_group;
+    bool is_record_only, is_group, is_behind;
     uint64_t body_hash;
 };
 size_t world_event_count(void);
@@ -123,7 +124,8 @@ void world_set_intent(uint8_t intent);
 
 struct world_receipt
 {
-    uint8_t state; /* enum sma_delivery_state */
+    uint8_t state;   /* enum sma_delivery_state */
+    bool is_refused; /* the person is told that the answer is refused */
     char error[300], platform_id[64];
 };
 /** Whether the row has ended. */

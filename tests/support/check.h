@@ -1,6 +1,8 @@
 /*
  * check.h — the whole test framework: a failed check prints where and what, and the program ends
- * with status 1. A test program calls its cases by RUN(case) from main and returns check_summary().
+ * with status 1. A case is CASE(name) { ... }. CASES_MAIN at the end of a file runs its cases in
+ * their order, or the one that an argument names; a main that has more to do calls
+ * check_run_cases() and returns check_summary(). RUN(function) is one case more.
  */
 #ifndef SMA_TEST_CHECK_H
 #define SMA_TEST_CHECK_H
@@ -9,8 +11,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int check_case_count;
+static struct
+{
+    void (*run)(void);
+    const char *name;
+    int number; /* constructors have no order: an optimizing compiler turns it round */
+} check_cases[64];
+static size_t check_cases_len;
 
 #define CHECK(condition)                                                                  \
     do {                                                                                  \
@@ -73,6 +83,80 @@ static inline void check_text_at(const char *file, int line, const char *name,
         check_case_count++;                     \
         fprintf(stderr, "ok %s\n", #test_case); \
     } while (0)
+
+static inline void check_add_case(void (*run)(void), const char *name, int number)
+{
+    size_t at = check_cases_len++;
+    if (at == SMA_COUNT_OF(check_cases))
+        abort();
+    for (; at > 0 && check_cases[at - 1].number > number; at--)
+        check_cases[at] = check_cases[at - 1];
+    check_cases[at].run = run;
+    check_cases[at].name = name;
+    check_cases[at].number = number;
+}
+
+#define CASE(name)                                                  \
+    static void name(void);                                         \
+    static void __attribute__((constructor)) name##_is_a_case(void) \
+    {                                                               \
+        check_add_case(name, #name, __COUNTER__);                   \
+    }                                                               \
+    static void name(void)
+
+/* What is to be done behind every case of this file. */
+static void (*check_after_each)(void);
+#define AFTER_EACH(call)                                           \
+    static void check_after(void)                                  \
+    {                                                              \
+        call;                                                      \
+    }                                                              \
+    static void __attribute__((constructor)) check_has_after(void) \
+    {                                                              \
+        check_after_each = check_after;                            \
+    }
+
+/* ENDING(x_destroy, struct x) makes x_destroyp: SMA_AUTO(x_destroyp) struct x *x ends with its
+ * block. */
+#define ENDING(destroy, type)                \
+    static inline void destroy##p(type **it) \
+    {                                        \
+        destroy(*it);                        \
+    }
+
+/* wanted: the name of one, or NULL for all */
+static inline void check_run_cases(const char *wanted)
+{
+    for (size_t i = 0; i < check_cases_len; i++) {
+        if (wanted != NULL && strcmp(wanted, check_cases[i].name) != 0)
+            continue;
+        check_cases[i].run();
+        if (check_after_each != NULL)
+            check_after_each();
+        check_case_count++;
+        fprintf(stderr, "ok %s\n", check_cases[i].name);
+    }
+    CHECK(check_case_count > 0);
+}
+
+#define CASES_MAIN                                  \
+    int main(int argc, char **argv)                 \
+    {                                               \
+        check_run_cases(argc > 1 ? argv[1] : NULL); \
+        return check_summary();                     \
+    }
+
+/* The arguments of the program, which are these, as pointers to const char *. */
+#define CASES_MAIN_GIVEN(...)                        \
+    int main(int argc, char **argv)                  \
+    {                                                \
+        const char **const given[] = {__VA_ARGS__};  \
+        CHECK(argc == (int)SMA_COUNT_OF(given) + 1); \
+        for (int i = 1; i < argc; i++)               \
+            *given[i - 1] = argv[i];                 \
+        check_run_cases(NULL);                       \
+        return check_summary();                      \
+    }
 
 static inline int check_summary(void)
 {

@@ -194,6 +194,12 @@ static void read_word(struct sma_str word, struct fake_plan *plan)
     uint64_t ms = 0;
     if (take_word(word, "retry", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY};
+    else if (take_word(word, "filehang", &ms)) /* an upload hangs */
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .delay_ns = ms * 1000000u};
+    else if (take_word(word, "filedown", &ms)) /* answered 502 */
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_UNKNOWN, .is_likely_unsent = true};
+    else if (take_word(word, "file", &ms)) /* an upload failed */
+        *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_RETRY};
     else if (take_word(word, "giveup", &ms))
         *plan = (struct fake_plan){.attempt_class = SMA_ATTEMPT_GIVE_UP};
     else if (take_word(word, "after", &ms))
@@ -414,6 +420,11 @@ const struct sma_actor_ops fake_adapter_actor_ops = {
     .handle = fake_adapter_handle,
     .wake = fake_adapter_wake,
 };
+static bool is_file(struct sma_str part_bytes)
+{
+    return sma_str_starts_with(part_bytes, SMA_STR("{file"));
+}
+
 const struct sma_adapter_ops fake_adapter_ops = {
     .name = "fake",
     .channel = "fake",
@@ -422,4 +433,5 @@ const struct sma_adapter_ops fake_adapter_ops = {
     .create = create,
     .destroy = destroy,
     .render = fake_adapter_render,
+    .is_file = is_file,
 };

@@ -12,7 +12,8 @@
  *   sent | retry | giveup | after:<ms> | wide:<ms> (whole adapter) | chat:<ms> (this chat alone) |
  *   unknown (seen, answered unknown) |
  *   lost (not seen, answered unknown) | slow:<ms> (seen at once, answered "sent" late) | never
- *   (seen, no answer)
+ *   (seen, no answer) | file (retry) filedown (as if answered 502) filehang:<ms> (answered
+ *   "unknown" late): a part that begins so is a file
  *
  * What the platform saw is recorded before the answer: in memory, and as a line `SAW <chat> <key>
  * <text as JSON>` in a file when saw_path is given (O_APPEND, one write). With is_idempotent a key

@@ -238,6 +238,7 @@ static void on_run(struct sma_agent *agent, struct sma_msg **msg)
         return; /* the store still has it and hands it out after the next start */
     drop_old(agent, order->seq);
     uint64_t now = sma_ctx_now(agent->ctx);
+    agent_forget_learned(agent, now);
     const struct sma_adapter_ops *adapter = find_adapter(agent, order->route.adapter);
     struct agent_run *entry = calloc(1, sizeof *entry);
     struct sma_session *session = sma_session_pin(agent->sessions, order->route.chat_key, now);

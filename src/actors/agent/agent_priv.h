@@ -122,6 +122,7 @@ struct agent_extract
 struct agent_learned
 {
     char target[SMA_TARGET_KEY_BYTES_MAX], member[SMA_REFUSED_BYTES_MAX];
+    uint64_t end_ns; /* then it is tried again */
 };
 
 /* A question of a server; the run borrows from the message until it has answered. */
@@ -194,6 +195,8 @@ void agent_tables_fini(struct sma_agent *agent);
 /* The settings of now and of later know it. */
 void agent_learn(struct sma_agent *agent, const struct sma_learned_fact *fact);
 void agent_learn_by(struct sma_run_settings *settings, const struct agent_learned *learned);
+/* What was learned SMA_LEARNED_DAYS ago is tried again: providers change. */
+void agent_forget_learned(struct sma_agent *agent, uint64_t now_ns);
 /* A run has learned it: the others, and the store. */
 void agent_tell_learned(struct sma_agent *agent, const struct sma_learned_fact *fact);
 

@@ -191,6 +191,50 @@ void sma_dispatcher_advance(struct sma_dispatcher *dispatcher, struct chat *chat
     queue_ready(dispatcher, chat);
 }
 
+/* -- late files -------------------------------------------------------------------------------- */
+static struct sma_str part_bytes(const struct row *row, uint32_t part)
+{
+    size_t from = part == 0 ? 0 : row->part_ends[part - 1];
+    return (struct sma_str){row->bytes.ptr + from, row->part_ends[part] - from};
+}
+
+static bool is_file(const struct row *row, uint32_t part)
+{
+    const struct sma_adapter_ops *ops = row->platform->ops;
+    return ops->is_file != NULL && ops->is_file(part_bytes(row, part));
+}
+
+static bool has_words_behind(const struct row *row)
+{
+    uint32_t part = row->part + 1;
+    while (part < row->part_count && is_file(row, part))
+        part++;
+    return part < row->part_count;
+}
+
+static uint64_t late_at(const struct row *row)
+{
+    return row->msg->sent_ns + SMA_DELIVERY_FILE_S * SMA_NS_PER_S;
+}
+
+/* What its chat is to be sent goes on, while the file is out or waits; so does the run that asked
+ * how it ends. */
+static void step_aside(struct sma_dispatcher *dispatcher, struct row *row, struct sma_ctx *ctx)
+{
+    struct chat *chat = row->chat;
+    if (!row->is_aside && sma_dispatcher_set_aside(dispatcher, row)) {
+        set_phase(dispatcher, row->chat, CHAT_BUSY);
+        chat->phase = CHAT_HELD;
+        sma_dispatcher_advance(dispatcher, chat, ctx);
+    }
+    (void)sma_dispatcher_tell_waiting(dispatcher, row, SMA_SEND_QUEUED, ctx);
+    SMA_AUTO(sma_msg_destroyp)
+    struct sma_msg *msg =
+        sma_msg_make_late(&(struct sma_late){.outbox_id = row->deliver->outbox_id});
+    if (msg != NULL)
+        sma_ctx_signal(ctx, SMA_ACTOR_STORE, &msg);
+}
+
 /* -- one attempt ------------------------------------------------------------------------------- */
 static void put_key(const struct sma_deliver *deliver, uint32_t part, struct sma_buf *key)
 {
@@ -209,8 +253,6 @@ static struct sma_msg *make_attempt(const struct row *row)
         ops->key(deliver, row->part, &key);
     else
         put_key(deliver, row->part, &key);
-    size_t from = row->part == 0 ? 0 : row->part_ends[row->part - 1];
-    struct sma_str bytes = {row->bytes.ptr + from, row->part_ends[row->part] - from};
     struct sma_msg *msg = NULL;
     if (key.err == SMA_ERR_OK)
         msg = sma_msg_make_attempt(&(struct sma_attempt){
@@ -219,12 +261,13 @@ static struct sma_msg *make_attempt(const struct row *row)
             .part = row->part,
             .part_count = row->part_count,
             .route = deliver->route,
-            .part_bytes = bytes,
+            .part_bytes = part_bytes(row, row->part),
             .idempotency_key = sma_buf_str(&key),
             .intent = deliver->intent,
             .is_repeat = row->try.unknown_count > 0,
             .reply_count = deliver->reply_count,
             .is_interim = deliver->is_interim,
+            .is_late = row->is_aside && is_file(row, row->part) && has_words_behind(row),
         });
     sma_buf_fini(&key);
     return msg;
@@ -253,7 +296,8 @@ static void start_attempt(struct sma_dispatcher *dispatcher, struct chat *chat, 
     row->attempt_total++;
     row->attempt_ns = now;
     set_phase(dispatcher, chat, CHAT_BUSY);
-    sma_timers_set(&dispatcher->timers, &row->timer, deadline);
+    bool is_timely = is_file(row, row->part) && !row->is_aside && late_at(row) < deadline;
+    sma_timers_set(&dispatcher->timers, &row->timer, is_timely ? late_at(row) : deadline);
     chat->taken_ns = sma_rate_take(chat->rate, chat->taken_ns, now);
     platform->taken_ns = sma_rate_take(&platform->rate, platform->taken_ns, now);
     dispatcher->attempt_open_count++;
@@ -322,13 +366,14 @@ static bool is_for_all(struct sma_dispatcher *dispatcher, const struct chat *cha
 {
     if (result->is_adapter_wide || result->is_chat_only)
         return result->is_adapter_wide;
-    uint64_t hash = sma_siphash(dispatcher->hash_key, chat->key, chat->key_len);
+    struct sma_str key = chat->first->deliver->route.chat_key; /* of a late file, too */
+    uint64_t hash = sma_siphash(dispatcher->hash_key, key.ptr, key.len);
     return sma_limits_note(&chat->platform->limits, hash, chat->rate == &chat->platform->group_rate,
                            until_ns, now_ns);
 }
 
 /* What is ordered holds whatever becomes of the row: asking on would make the wait longer. */
-static void note_hold(struct sma_dispatcher *dispatcher, const struct row *row,
+static void note_hold(struct sma_dispatcher *dispatcher, struct row *row,
                       const struct sma_delivery_decision *decision,
                       const struct sma_attempt_result *result, struct sma_ctx *ctx)
 {
@@ -372,6 +417,11 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
         row->platform->ops->capabilities.has_idempotency || result->is_likely_unsent,
         sma_ctx_random(ctx));
     copy_text(row->error, sizeof row->error, result->error);
+    bool is_late_file =
+        is_file(row, row->part) &&
+        (row->try.attempt_count >= SMA_DELIVERY_FILE_ATTEMPT_COUNT || late_at(row) <= now);
+    if (is_late_file && result->attempt_class != SMA_ATTEMPT_SENT)
+        step_aside(dispatcher, row, ctx);
     note_hold(dispatcher, row, &decision, result, ctx);
     switch (decision.next) {
     case SMA_DELIVERY_NEXT_SENT:
@@ -383,10 +433,11 @@ static void decide(struct sma_dispatcher *dispatcher, struct row *row,
         delay(dispatcher, row, &decision, ctx);
         return;
     case SMA_DELIVERY_NEXT_FAILED:
-        row->is_content_refused = result->is_content_refused;
+        row->is_content_refused = result->is_content_refused || is_file(row, row->part);
         sma_dispatcher_end_row(dispatcher, row, SMA_DELIVERY_FAILED, result->error, ctx);
         return;
     case SMA_DELIVERY_NEXT_UNKNOWN:
+        row->is_content_refused = is_file(row, row->part);
         sma_dispatcher_end_row(dispatcher, row, SMA_DELIVERY_UNKNOWN, result->error, ctx);
         return;
     }
@@ -434,6 +485,12 @@ void sma_dispatcher_on_result(struct sma_dispatcher *dispatcher, const struct sm
 void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
                              struct sma_ctx *ctx)
 {
+    uint64_t deadline = row->attempt_ns + SMA_ATTEMPT_TIMEOUT_S * SMA_NS_PER_S;
+    if (sma_ctx_now(ctx) < deadline) {
+        step_aside(dispatcher, row, ctx);
+        sma_timers_set(&dispatcher->timers, &row->timer, deadline);
+        return;
+    }
     struct sma_attempt_result result = {
         .outbox_id = row->deliver->outbox_id,
         .part = row->part,

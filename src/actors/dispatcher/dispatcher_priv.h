@@ -8,6 +8,8 @@
  *
  *   IDLE -> HELD -> READY -> BUSY (attempt, then receipt) -> HELD | READY | IDLE
  *
+ * A file that is late leaves its chat for a queue of its own, out or waiting: words pass it.
+ *
  * Invariants: rows held per platform <= SMA_DELIVER_CREDIT_COUNT; at most one attempt is waited for
  *             per chat; at most one receipt is open per row; a row leaves only after its final
  *             receipt was answered.
@@ -80,6 +82,7 @@ struct row
     bool is_ended;           /* its final receipt is on the way: outcome in receipt_state */
     bool is_given_back;      /* its receipt says: not before give_until_ns */
     bool is_content_refused; /* why it failed */
+    bool is_aside;           /* a file that is late: in a queue of its own, words pass it */
     bool is_platform_held;   /* ... because the platform holds all its chats */
     uint64_t give_until_ns;
     uint64_t expires_ns;   /* an order to wait beyond this fails it */
@@ -152,6 +155,8 @@ struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher,
  *  kept). */
 struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct platform *platform,
                                    struct sma_msg **msg);
+/** Into a queue of its own. @return false: there is no memory for one */
+bool sma_dispatcher_set_aside(struct sma_dispatcher *dispatcher, struct row *row);
 /** Take the row out of its chat's queue; it stays in the table. */
 void sma_dispatcher_unlink_row(struct row *row);
 void sma_dispatcher_destroy_row(struct sma_dispatcher *dispatcher, struct row *row);
@@ -171,6 +176,7 @@ void sma_dispatcher_pump(struct sma_dispatcher *dispatcher, struct platform *pla
                          struct sma_ctx *ctx);
 void sma_dispatcher_on_result(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
                               const struct sma_attempt_result *result, struct sma_ctx *ctx);
+/** The timer of an open attempt: it is over, or it is a file, which others may pass from now on. */
 void sma_dispatcher_time_out(struct sma_dispatcher *dispatcher, struct row *row,
                              struct sma_ctx *ctx);
 void sma_dispatcher_part_sent(struct sma_dispatcher *dispatcher, struct row *row,
@@ -196,7 +202,10 @@ void sma_dispatcher_on_receipt_done(struct sma_dispatcher *dispatcher,
 /* -- questions of the agent (dispatcher_send.c) ------------------------------------------------ */
 void sma_dispatcher_on_send(struct sma_dispatcher *dispatcher, const struct sma_msg *msg,
                             const struct sma_send *question, struct sma_ctx *ctx);
-/** Answer everybody who asks for this row; keep the outcome if the question is still to come. */
+/** Answer everybody who asks for this row. @return whether somebody did */
+bool sma_dispatcher_tell_waiting(struct sma_dispatcher *dispatcher, const struct row *row,
+                                 enum sma_send_state state, struct sma_ctx *ctx);
+/** Likewise; keep the outcome if the question is still to come. */
 void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
                                  struct sma_ctx *ctx);
 /** The deadline of a question: QUEUED. Destroys it. */

@@ -47,9 +47,8 @@ struct chat *sma_dispatcher_find_chat(struct sma_dispatcher *dispatcher,
 }
 
 static struct chat *obtain_chat(struct sma_dispatcher *dispatcher, struct platform *platform,
-                                const struct sma_route *route)
+                                const struct sma_route *route, struct sma_str key)
 {
-    struct sma_str key = route->chat_key;
     struct chat **place = chat_place(dispatcher, platform, key);
     if (*place != NULL)
         return *place;
@@ -81,6 +80,38 @@ void sma_dispatcher_forget_chat(struct sma_dispatcher *dispatcher, struct chat *
     free(chat);
 }
 
+static void join(struct chat *chat, struct row *row)
+{
+    *(chat->last == NULL ? &chat->first : &chat->last->next_in_chat) = row;
+    chat->last = row;
+    row->chat = chat;
+}
+
+/* Of a late file: no chat is called so. */
+static struct chat *obtain_own(struct sma_dispatcher *dispatcher, struct platform *platform,
+                               const struct sma_deliver *deliver)
+{
+    struct sma_buf key;
+    sma_buf_init(&key, deliver->route.chat_key.len + 32);
+    sma_buf_put_str(&key, deliver->route.chat_key);
+    sma_buf_printf(&key, "\n%llu", (unsigned long long)deliver->outbox_id);
+    struct chat *own = key.err != SMA_ERR_OK
+                           ? NULL
+                           : obtain_chat(dispatcher, platform, &deliver->route, sma_buf_str(&key));
+    sma_buf_fini(&key);
+    return own;
+}
+
+bool sma_dispatcher_set_aside(struct sma_dispatcher *dispatcher, struct row *row)
+{
+    struct chat *own = obtain_own(dispatcher, row->platform, row->deliver);
+    if (own == NULL)
+        return false;
+    sma_dispatcher_unlink_row(row);
+    join(own, row);
+    return row->is_aside = true;
+}
+
 struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct platform *platform,
                                    struct sma_msg **msg)
 {
@@ -90,7 +121,9 @@ struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct pla
     struct row *row = calloc(1, sizeof *row);
     if (row == NULL)
         return NULL;
-    struct chat *chat = obtain_chat(dispatcher, platform, &deliver->route);
+    struct chat *chat = deliver->is_aside ? obtain_own(dispatcher, platform, deliver)
+                                          : obtain_chat(dispatcher, platform, &deliver->route,
+                                                        deliver->route.chat_key);
     if (chat == NULL) {
         free(row);
         return NULL;
@@ -98,18 +131,14 @@ struct row *sma_dispatcher_add_row(struct sma_dispatcher *dispatcher, struct pla
     row->msg = SMA_TAKE(*msg);
     row->deliver = deliver;
     row->platform = platform;
-    row->chat = chat;
+    row->is_aside = deliver->is_aside;
     row->timer.kind = TIMER_ROW;
     row->part = deliver->part_done_count;
     row->try.attempt_count = deliver->attempt_count;
     row->try.unknown_count = deliver->is_repeat ? 1 : 0;
     row->try.waited_ns = deliver->waited_ms * SMA_NS_PER_MS;
     sma_buf_init(&row->bytes, SMA_RENDERED_BYTES_MAX);
-    if (chat->last == NULL)
-        chat->first = row;
-    else
-        chat->last->next_in_chat = row;
-    chat->last = row;
+    join(chat, row);
     *row_place(dispatcher, deliver->outbox_id) = row;
     platform->row_count++;
     dispatcher->row_count++;

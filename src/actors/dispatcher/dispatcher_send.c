@@ -125,8 +125,8 @@ void sma_dispatcher_on_send(struct sma_dispatcher *dispatcher, const struct sma_
         return;
     }
     const struct row *row = sma_dispatcher_find_row(dispatcher, question->outbox_id);
-    if (row != NULL && row->is_ended) {
-        answer.state = send_state(row->receipt_state);
+    if (row != NULL && (row->is_ended || row->is_aside)) {
+        answer.state = row->is_ended ? send_state(row->receipt_state) : SMA_SEND_QUEUED;
         answer.error = sma_str(row->error);
         answer_send(ctx, &answer);
         return;
@@ -149,40 +149,47 @@ static void keep_outcome(struct sma_dispatcher *dispatcher, const struct row *ro
     dispatcher->outcome_count++;
 }
 
-void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
-                                 struct sma_ctx *ctx)
+static void settle(struct sma_dispatcher *dispatcher, struct send *send, enum sma_send_state state,
+                   struct sma_str error, struct sma_ctx *ctx)
+{
+    struct answer answer = {.asker = (enum sma_actor_id)send->asker,
+                            .ask_id = send->ask_id,
+                            .seq = send->seq,
+                            .outbox_id = send->outbox_id,
+                            .state = state,
+                            .error = error};
+    answer_send(ctx, &answer);
+    remove_send(dispatcher, send);
+}
+
+bool sma_dispatcher_tell_waiting(struct sma_dispatcher *dispatcher, const struct row *row,
+                                 enum sma_send_state state, struct sma_ctx *ctx)
 {
     bool is_told = false;
     struct send *send = *send_bucket(dispatcher, row->deliver->outbox_id);
     while (send != NULL) {
         struct send *next = send->next_in_table;
         if (send->outbox_id == row->deliver->outbox_id && send->ask_id != 0) {
-            struct answer answer = {.asker = (enum sma_actor_id)send->asker,
-                                    .ask_id = send->ask_id,
-                                    .seq = send->seq,
-                                    .outbox_id = send->outbox_id,
-                                    .state = send_state(row->receipt_state),
-                                    .error = sma_str(row->error)};
-            answer_send(ctx, &answer);
-            remove_send(dispatcher, send);
+            settle(dispatcher, send, state, sma_str(row->error), ctx);
             is_told = true;
         }
         send = next;
     }
-    if (!is_told && row->deliver->has_waiter)
+    return is_told;
+}
+
+void sma_dispatcher_tell_outcome(struct sma_dispatcher *dispatcher, const struct row *row,
+                                 struct sma_ctx *ctx)
+{
+    enum sma_send_state state = send_state(row->receipt_state);
+    if (!sma_dispatcher_tell_waiting(dispatcher, row, state, ctx) && row->deliver->has_waiter)
         keep_outcome(dispatcher, row);
 }
 
 void sma_dispatcher_expire_send(struct sma_dispatcher *dispatcher, struct send *send,
                                 struct sma_ctx *ctx)
 {
-    struct answer answer = {.asker = (enum sma_actor_id)send->asker,
-                            .ask_id = send->ask_id,
-                            .seq = send->seq,
-                            .outbox_id = send->outbox_id,
-                            .state = SMA_SEND_QUEUED};
-    answer_send(ctx, &answer);
-    remove_send(dispatcher, send);
+    settle(dispatcher, send, SMA_SEND_QUEUED, SMA_STR(""), ctx);
 }
 
 void sma_dispatcher_drop_sends(struct sma_dispatcher *dispatcher)

@@ -7,6 +7,8 @@
  */
 #include "kernel_priv.h"
 
+#include "sma/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
@@ -87,7 +89,7 @@ static void arm_timer(struct actor_loop *loop)
     uint64_t now = sma_ctx_now(loop->ctx);
     uint64_t wait_ms = at > now ? (at - now + 999999) / 1000000 : 0;
     uv_update_time(&loop->loop); /* libuv counts from the time it last looked */
-    SMA_ASSERT(uv_timer_start(&loop->timer, on_timer, wait_ms, 0) == 0);
+    SMA_ASSERT(uv_timer_start(&loop->timer, on_timer, sma_clock_wait_ms(wait_ms), 0) == 0);
 }
 
 static void on_prepare(uv_prepare_t *prepare)

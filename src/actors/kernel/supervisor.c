@@ -7,6 +7,8 @@
  */
 #include "kernel_priv.h"
 
+#include "sma/clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -14,11 +16,13 @@
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 /* For one thread, when the time of all is over; only a stuck one takes it. */
 #define STOP_TIMEOUT_MIN_MS 2000
+#define NOTIFY_WAIT_S 1 /* for a manager that does not read */
 /* Who stops a group of processes may signal the process and the group: both are one wish. */
 #define STOP_TWIN_NS SMA_NS_PER_S
 
@@ -65,9 +69,13 @@ static void notify(const char *state)
     if (fd < 0)
         return;
     socklen_t address_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
-    /* Nobody listening is no reason to fail: the service runs without a manager too. */
-    (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                 address_len);
+    /* Nobody listening is no reason to fail: the service runs without a manager too. Nor is one
+     * that does not read a reason to stand still: what comes again is left out. */
+    bool is_repeated = strncmp(state, "WATCHDOG", 8) == 0;
+    struct timeval patience = {.tv_sec = NOTIFY_WAIT_S};
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    (void)sendto(fd, state, strlen(state), MSG_NOSIGNAL | (is_repeated ? MSG_DONTWAIT : 0),
+                 (const struct sockaddr *)&address, address_len);
     (void)close(fd);
 }
 
@@ -78,7 +86,9 @@ static uint64_t watchdog_interval_ns(void)
     if (usec == NULL || (pid != NULL && strtol(pid, NULL, 10) != (long)getpid()))
         return 0;
     unsigned long long value = strtoull(usec, NULL, 10);
-    return value < 2 || value > UINT64_MAX / 1000 ? 0 : (uint64_t)value * 1000 / 2;
+    return value < 2 || value > UINT64_MAX / 1000
+               ? 0
+               : sma_clock_of_machine((uint64_t)value * 1000 / 2);
 }
 
 /* -- heartbeat --------------------------------------------------------------------------------- */
@@ -99,7 +109,8 @@ uint64_t sma_kernel_silence_of(struct sma_ctx *actor, uint64_t now_ns)
         since = actor->watch_since_ns;
     bool commits =
         atomic_load_explicit(&actor->activity, memory_order_relaxed) == ACTIVITY_BATCH_END;
-    uint64_t limit_ns = (uint64_t)(commits ? SMA_COMMIT_SUSPEND_S : SMA_HEARTBEAT_S) * SMA_NS_PER_S;
+    uint64_t limit_ns = sma_clock_of_machine(
+        (uint64_t)(commits ? SMA_COMMIT_SUSPEND_S : SMA_HEARTBEAT_S) * SMA_NS_PER_S);
     return now_ns > since && now_ns - since > limit_ns ? now_ns - since : 0;
 }
 
@@ -192,7 +203,8 @@ static void pump(struct supervisor *supervisor, uint64_t deadline_ns)
         {.fd = sma_mailbox_fd(box), .events = POLLIN},
         {.fd = supervisor->signal_fd, .events = POLLIN}, /* poll skips negative ones */
         {.fd = supervisor->stop_fd, .events = POLLIN}};
-    int ready = poll(fds, 3, may_sleep ? timeout_ms(sma_ctx_now(supervisor->ctx), until) : 0);
+    int ready = poll(
+        fds, 3, may_sleep ? sma_clock_poll_ms(timeout_ms(sma_ctx_now(supervisor->ctx), until)) : 0);
     sma_mailbox_awake(box);
     (void)sma_kernel_drain(supervisor->ctx, SMA_BATCH_COUNT_MAX);
     sma_kernel_set_activity(supervisor->ctx, ACTIVITY_IDLE);
@@ -289,7 +301,8 @@ static void stop_threads(struct supervisor *supervisor, uint64_t deadline_ns)
             struct sma_ctx *actor = system->actors[system->order[i]];
             if (stop_rank(actor->id) != rank)
                 continue;
-            uint64_t left_ms = (uint64_t)timeout_ms(sma_ctx_now(supervisor->ctx), deadline_ns);
+            uint64_t left_ms =
+                sma_clock_wait_ms((uint64_t)timeout_ms(sma_ctx_now(supervisor->ctx), deadline_ns));
             if (sma_kernel_stop_thread(actor, left_ms < STOP_TIMEOUT_MIN_MS ? STOP_TIMEOUT_MIN_MS
                                                                             : left_ms))
                 continue;

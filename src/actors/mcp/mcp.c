@@ -117,6 +117,9 @@ static void reload(struct sma_mcp *mcp, const struct sma_config *config)
     struct sma_error error = {.code = SMA_ERR_OK};
     struct sma_mcp_config *servers = NULL;
     mcp->config = config;
+    mcp->rules_config = NULL; /* another may come to lie where one has lain before */
+    for (size_t i = 0; i < mcp->server_count; i++)
+        mcp->servers[i]->walls_config = NULL;
     if (sma_secrets_add_config(mcp->secrets, config) != SMA_ERR_OK)
         warn(mcp, "mcp: too many secrets to keep them all out of results and logs");
     if (load(mcp, &servers, &error) != SMA_ERR_OK) {
@@ -124,9 +127,19 @@ static void reload(struct sma_mcp *mcp, const struct sma_config *config)
         return;
     }
     take_config(mcp, servers);
+    for (size_t i = 0; i < mcp->server_count; i++) /* a rule may run a script that it could write */
+        mcp_server_check(mcp->servers[i]);
 }
 
 /* -- the catalogue ----------------------------------------------------------------------------- */
+/* Whatever runs outside of the walls, or with a network, may send on what it gets. */
+static bool may_send_on(const struct mcp_server *server)
+{
+    const struct sma_mcp_config_server *config = server->config;
+    return config->transport != SMA_MCP_STDIO || config->has_network || !config->is_sandboxed ||
+           (server->mcp->has_sandbox && !server->mcp->sandbox.is_on);
+}
+
 static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *server)
 {
     const struct sma_mcp_catalogue *offer =
@@ -134,6 +147,7 @@ static void add_offer(struct sma_mcp_builder *builder, const struct mcp_server *
     struct sma_mcp_server added = {
         .name = sma_str(server->name),
         .state = server->state,
+        .is_remote = may_send_on(server),
         .trust = (uint8_t)sma_mcp_trust_parse(server->config->permissions_json),
         .trouble = sma_str(server->trouble)};
     if (offer != NULL) {
@@ -208,7 +222,8 @@ enum sma_err sma_mcp_create(const struct sma_config *config, struct sma_mcp **re
     mcp->calls = calloc(SMA_ASK_MCP_COUNT_MAX, sizeof *mcp->calls);
     enum sma_err err = mcp->calls == NULL || sma_secrets_create(config, &mcp->secrets) != SMA_ERR_OK
                            ? sma_fail(error, SMA_ERR_NOMEM, "no memory for the mcp actor")
-                           : sma_exec_options_parse(config->permissions_json, &mcp->options, error);
+                           : sma_exec_options_parse(config->permissions_json, config->project_dir,
+                                                    &mcp->options, error);
     if (err != SMA_ERR_OK) {
         sma_mcp_destroy(mcp);
         return err;
@@ -225,6 +240,8 @@ void sma_mcp_destroy(struct sma_mcp *mcp)
     if (mcp == NULL)
         return;
     SMA_ASSERT(mcp->magic == MCP_MAGIC);
+    for (size_t i = 0; mcp->calls != NULL && i < SMA_ASK_MCP_COUNT_MAX; i++)
+        sma_msg_destroy(mcp->calls[i].waits);
     for (size_t i = 0; i < mcp->server_count; i++)
         mcp_server_destroy(mcp->servers[i]);
     for (size_t i = 0; i < mcp->config_count; i++)
@@ -232,6 +249,7 @@ void sma_mcp_destroy(struct sma_mcp *mcp)
     sma_mcp_catalogue_unref(mcp->told);
     sma_secrets_destroy(mcp->secrets);
     sma_exec_options_fini(&mcp->options);
+    sma_policy_destroy(mcp->rules);
     free(mcp->calls);
     mcp->magic = 0;
     free(mcp);
@@ -289,7 +307,7 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
     SMA_ASSERT(mcp->magic == MCP_MAGIC);
     switch ((*msg)->kind) {
     case SMA_MSG_MCP_CALL:
-        mcp_call_take(mcp, *msg);
+        mcp_call_take(mcp, msg);
         break;
     case SMA_MSG_MCP_CANCEL: {
         const struct sma_mcp_cancel *cancel = SMA_MSG_BODY(*msg, struct sma_mcp_cancel);
@@ -306,6 +324,14 @@ static void handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         mcp->is_telling = false;
         mcp_seen_put(mcp);
         break;
+    case SMA_MSG_MCP_RULED: {
+        const struct sma_mcp_ruled *ruled = SMA_MSG_BODY(*msg, struct sma_mcp_ruled);
+        struct mcp_server *server = find_server(mcp, ruled->server.ptr);
+        if (ruled->is_accepted && server != NULL && server->is_held && server->phase == MCP_WAITS &&
+            !mcp->is_draining)
+            mcp_spawn_ruled(server, ruled->digest);
+        break;
+    }
     case SMA_MSG_RELOAD:
         reload(mcp, SMA_MSG_BODY(*msg, struct sma_reload)->config);
         break;

@@ -164,13 +164,9 @@ static const char *find_obstacle(struct sma_mcp *mcp, struct mcp_server *server,
         return "mcp.json does not allow this (tools.allow, tools.deny)";
     bool is_ready =
         server->phase == MCP_OPEN && !server->is_lost && sma_mcp_session_is_ready(server->session);
-    if (is_ready && server->transport->check != NULL) {
-        const char *why = server->transport->check(server);
-        if (why != NULL)
-            mcp_link_lost(server, why);
-        is_ready = why == NULL;
-    }
-    if (is_ready)
+    mcp_server_check(server);
+    bool is_waited_for = server->is_outgrown && sma_ctx_now(mcp->ctx) < server->anew_until_ns;
+    if (is_waited_for || (is_ready && !server->is_outgrown))
         return NULL;
     (void)snprintf(text, 512, "the MCP server %s is not connected (%s)%s%s", server->name,
                    sma_mcp_state_name(server->state), server->trouble[0] == '\0' ? "" : ": ",
@@ -178,8 +174,9 @@ static const char *find_obstacle(struct sma_mcp *mcp, struct mcp_server *server,
     return text;
 }
 
-void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question)
+void mcp_call_take(struct sma_mcp *mcp, struct sma_msg **msg)
 {
+    struct sma_msg *question = *msg;
     const struct sma_mcp_call *asked = SMA_MSG_BODY(question, struct sma_mcp_call);
     struct mcp_server *server = find_server(mcp, asked->server);
     char text[512];
@@ -203,6 +200,11 @@ void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question)
                               .call = asked->call,
                               .kind = asked->kind,
                               .server = server};
+    if (server->is_outgrown) {
+        call->waits = SMA_TAKE(*msg);
+        mcp->call_count++;
+        return;
+    }
     enum sma_err err =
         sma_mcp_session_call(server->session, &sent, sma_ctx_now(mcp->ctx), &call->id);
     if (err == SMA_ERR_OK) {
@@ -216,12 +218,48 @@ void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question)
                                      : sma_err_text(err));
 }
 
+size_t mcp_call_count(const struct mcp_server *server)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SMA_ASK_MCP_COUNT_MAX && server->mcp->call_count > 0; i++)
+        count += server->mcp->calls[i].is_used && server->mcp->calls[i].server == server &&
+                 server->mcp->calls[i].waits == NULL;
+    return count;
+}
+
+static struct sma_msg *take_waiting(struct sma_mcp *mcp, struct mcp_call *call)
+{
+    struct sma_msg *question = call->waits;
+    *call = (struct mcp_call){.is_used = false};
+    mcp->call_count--;
+    return question;
+}
+
+void mcp_call_release(struct mcp_server *server)
+{
+    struct sma_mcp *mcp = server->mcp;
+    struct sma_msg *questions[SMA_ASK_MCP_COUNT_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < SMA_ASK_MCP_COUNT_MAX; i++)
+        if (mcp->calls[i].waits != NULL && mcp->calls[i].server == server)
+            questions[count++] = take_waiting(mcp, &mcp->calls[i]);
+    for (size_t i = 0; i < count; i++) {
+        mcp_call_take(mcp, &questions[i]);
+        sma_msg_destroy(questions[i]); /* NULL: it waits again */
+    }
+}
+
 void mcp_call_cancel(struct sma_mcp *mcp, uint64_t seq, uint32_t call, const char *reason)
 {
     for (size_t i = 0; i < SMA_ASK_MCP_COUNT_MAX && mcp->call_count > 0; i++) {
         const struct mcp_call *open = &mcp->calls[i];
-        if (open->is_used && open->seq == seq && (call == SMA_MCP_CALL_ALL || open->call == call) &&
-            open->server->session != NULL)
+        if (!open->is_used || open->seq != seq || (call != SMA_MCP_CALL_ALL && open->call != call))
+            continue;
+        if (open->waits == NULL && open->server->session != NULL)
             sma_mcp_session_cancel(open->server->session, open->id, reason);
+        struct sma_msg *question = open->waits == NULL ? NULL : take_waiting(mcp, &mcp->calls[i]);
+        if (question != NULL)
+            refuse(mcp, question, SMA_MCP_NOT_CONNECTED, reason);
+        sma_msg_destroy(question);
     }
 }

@@ -3,6 +3,7 @@
  */
 #include "mcp_http_priv.h"
 
+#include "sma/clock.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ void mcp_http_arm(struct mcp_http_link *link)
         return;
     uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns + SMA_NS_PER_MS - 1) / SMA_NS_PER_MS;
     uv_update_time(link->timer.loop);
-    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, left_ms, 0) == 0);
+    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, sma_clock_wait_ms(left_ms), 0) == 0);
 }
 
 /* -- life -------------------------------------------------------------------------------------- */

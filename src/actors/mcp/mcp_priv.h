@@ -30,7 +30,9 @@
 #define MCP_RETRY_MIN_NS (1 * SMA_NS_PER_S) /* from a server's end to its next start; doubles */
 #define MCP_RETRY_MAX_NS (300 * SMA_NS_PER_S)
 #define MCP_STEADY_NS (60 * SMA_NS_PER_S) /* ready for so long, it begins with the least again */
+#define MCP_HELD_NS (15 * SMA_NS_PER_S)   /* looked at again: the owner may have accepted it */
 #define MCP_TROUBLE_COUNT 3               /* failures in a row: state "error", and in health */
+#define MCP_ANEW_NS (60 * SMA_NS_PER_S)   /* so long calls wait for a server that is started anew */
 #define MCP_TELL_NS (50 * SMA_NS_PER_MS)  /* changes within it are one catalogue */
 #define MCP_TROUBLE_BYTES_MAX 256
 #define MCP_CONFIG_COUNT_MAX 65 /* the first and as many reloads as the service takes */
@@ -45,8 +47,8 @@ struct mcp_transport
     /** Say this; the text is the caller's. What cannot be said is mcp_link_lost or
      *  mcp_link_refused. */
     void (*send)(struct mcp_server *server, const struct sma_mcp_out *out);
-    /** Before a call leaves: NULL, or why the link is not to be used any more. May be NULL. */
-    const char *(*check)(struct mcp_server *server);
+    /** Before a call leaves: is the link to be opened anew first, and why? May be NULL. */
+    bool (*is_outgrown)(struct mcp_server *server, char why[MCP_TROUBLE_BYTES_MAX]);
     /** End it, soon or at once; again with is_at_once when it takes too long. */
     void (*close)(struct mcp_server *server, bool is_at_once);
 };
@@ -72,7 +74,15 @@ struct mcp_server
     enum sma_mcp_state state;
     bool is_lost;    /* the session is to be ended as soon as nobody is inside it */
     bool is_removed; /* mcp.json does not name it any more */
+    bool is_held;    /* its program is not the one that was accepted (mcp_spawn.c) */
+    /* its walls are of before: it is started anew when its open calls have ended, or was and is not
+     * ready yet; until then calls wait, but not beyond anew_until_ns */
+    bool is_outgrown, is_anew;
+    uint64_t anew_until_ns;
+    const struct sma_config *walls_config; /* of its walls, and what they show besides */
+    uint64_t walls_shown;
     bool was_ready;
+    bool is_doubtful; /* as it was told: its session does not answer readably */
     /* for the log, once the agent has the list: the first one, a later one */
     bool is_newly_listed, is_relisted;
     uint64_t relisted_ns; /* when the log was told last; 0 = never */
@@ -92,6 +102,7 @@ struct mcp_call
     uint32_t call;
     enum sma_mcp_call_kind kind;
     struct mcp_server *server;
+    struct sma_msg *waits; /* the question, while its server is started anew; NULL: it has left */
 };
 
 /* A question that a server asks people, or the model: at the agent. */
@@ -112,7 +123,9 @@ struct sma_mcp
     size_t config_count;
     struct sma_exec_options options;
     struct sma_sandbox sandbox;
-    bool has_sandbox; /* it was looked for */
+    bool has_sandbox;                      /* it was looked for */
+    struct sma_policy *rules;              /* of rules_config */
+    const struct sma_config *rules_config; /* NULL: they are to be loaded */
     struct sma_secrets *secrets;
     struct mcp_server *servers[SMA_MCP_SERVER_COUNT_MAX * 2]; /* those that go, too */
     size_t server_count;
@@ -147,6 +160,8 @@ struct mcp_server *mcp_server_create(struct sma_mcp *mcp,
 void mcp_server_destroy(struct mcp_server *server);
 /** What is due: open, tick, end what is lost. @return when it is due next */
 uint64_t mcp_server_look(struct mcp_server *server, uint64_t now_ns);
+/** Are its walls what they would be now? Else it is started anew before anything is asked. */
+void mcp_server_check(struct mcp_server *server);
 /** End it; it is opened again unless it was removed or the actor drains. */
 void mcp_server_end(struct mcp_server *server, const char *why, bool is_trouble);
 /* Events of transports: */
@@ -164,7 +179,11 @@ void mcp_link_closed(struct mcp_server *server);
 void mcp_tell_drained(struct sma_mcp *mcp);
 
 /* -- mcp_call.c -------------------------------------------------------------------------------- */
-void mcp_call_take(struct sma_mcp *mcp, struct sma_msg *question);
+void mcp_call_take(struct sma_mcp *mcp, struct sma_msg **question);
+/** Calls of this server that have left and are not answered. */
+size_t mcp_call_count(const struct mcp_server *server);
+/** Those that wait for it are asked as if they came now. */
+void mcp_call_release(struct mcp_server *server);
 void mcp_call_cancel(struct sma_mcp *mcp, uint64_t seq, uint32_t call, const char *reason);
 void mcp_call_answered(struct mcp_server *server, uint64_t id, enum sma_mcp_outcome outcome,
                        const json_t *result, struct sma_str why);
@@ -196,6 +215,11 @@ bool mcp_picture_keep(struct mcp_server *server, struct sma_str base64, struct s
 SMA_CHECKED enum sma_err mcp_spawn(struct mcp_server *server, const int ends[4],
                                    struct sma_sandbox_plan *ret_plan, pid_t *ret_pid,
                                    struct sma_error *error);
+/** Would its walls be others now? Then what they do not know. */
+bool mcp_spawn_is_outgrown(struct mcp_server *server, struct sma_sandbox_plan *plan,
+                           char ret_path[PATH_MAX]);
+/** An owner has accepted the program of this digest: recorded if it still is that, and started. */
+void mcp_spawn_ruled(struct mcp_server *server, struct sma_str accepted_digest);
 /** Kill what it left behind where there was no sandbox. @return how many of pids are to be waited
  *  for */
 size_t mcp_spawn_end_marked(struct mcp_server *server, pid_t *pids, size_t pid_count_max);

@@ -1,6 +1,7 @@
 /* mcp_seen.c — how the servers stand: a change is noted, and told to /api/status and `status`. */
 #include "mcp_priv.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/mcp/prompt_words.h"
 #include "runtime/policy/policy_mcp.h"
 #include "sma/links.h"
@@ -100,15 +101,27 @@ void mcp_seen_put(struct sma_mcp *mcp)
         sma_buf_put_char(&json, '{');
         sma_buf_put_json_member(&json, "type",
                                 sma_str(sma_mcp_transport_name(server->config->transport)));
-        sma_buf_put_json_member(&json, "state", sma_str(sma_mcp_state_name(server->state)));
+        bool is_doubtful = server->is_doubtful && server->state == SMA_MCP_CONNECTED;
+        enum sma_mcp_state state = is_doubtful ? SMA_MCP_CONNECTING : server->state;
+        sma_buf_put_json_member(&json, "state", sma_str(sma_mcp_state_name(state)));
         sma_buf_put_json_number(&json, "tools", told->tool_count);
         if (told->dropped_count > 0)
             sma_buf_put_json_number(&json, "leftOut", told->dropped_count);
+        if (server->session != NULL && sma_mcp_session_left_names(server->session)[0] != '\0')
+            sma_buf_put_json_member(&json, "leftOutNames",
+                                    sma_str(sma_mcp_session_left_names(server->session)));
         if (server->session != NULL && sma_mcp_session_version(server->session)[0] != '\0')
             sma_buf_put_json_member(&json, "protocol",
                                     sma_str(sma_mcp_session_version(server->session)));
-        if (server->trouble[0] != '\0')
+        if (is_doubtful)
+            sma_buf_put_json_member(&json, "error",
+                                    SMA_STR("calls in a row had no readable answer: it is asked "
+                                            "whether it is still there"));
+        else if (server->trouble[0] != '\0')
             sma_buf_put_json_member(&json, "error", sma_str(server->trouble));
+        if (sma_decisive_is_open(mcp->config, server->name))
+            sma_buf_put_json_member(&json, "warning",
+                                    SMA_STR(SMA_DECISIVE_OPEN "; " SMA_DECISIVE_OPEN_REMEDY));
         sma_buf_put_char(&json, '}');
     }
     sma_buf_put_char(&json, '}');

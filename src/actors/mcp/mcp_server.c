@@ -141,6 +141,21 @@ static void note_failure(struct mcp_server *server, const char *why)
     mcp_note_change(server->mcp);
 }
 
+/* Only its owner can go on: told once, looked at quietly until then. */
+static void hold(struct mcp_server *server, const char *why)
+{
+    char before[MCP_TROUBLE_BYTES_MAX];
+    (void)snprintf(before, sizeof before, "%s", server->trouble);
+    set_trouble(server, why);
+    server->failures = 0;
+    server->due_ns = sma_ctx_now(server->mcp->ctx) + MCP_HELD_NS;
+    if (server->state != SMA_MCP_ERROR || strcmp(before, server->trouble) != 0) {
+        mcp_log(server, SMA_LOG_ERROR, "%s", server->trouble);
+        mcp_note_change(server->mcp);
+    }
+    set_state(server, SMA_MCP_ERROR);
+}
+
 void mcp_server_end(struct mcp_server *server, const char *why, bool is_trouble)
 {
     if (server->phase != MCP_OPEN) {
@@ -180,6 +195,7 @@ static void open_link(struct mcp_server *server)
     server->session_serial = ++server->mcp->session_serial;
     server->phase = MCP_OPEN;
     server->is_lost = false;
+    server->is_held = false;
     if (server->state == SMA_MCP_DISCONNECTED)
         set_state(server, SMA_MCP_CONNECTING);
     if (server->transport->open(server, &error) == SMA_ERR_OK)
@@ -187,7 +203,49 @@ static void open_link(struct mcp_server *server)
     sma_mcp_session_destroy(server->session);
     server->session = NULL;
     server->phase = MCP_WAITS;
-    note_failure(server, error.text);
+    if (server->is_held)
+        hold(server, error.text);
+    else
+        note_failure(server, error.text);
+}
+
+void mcp_server_check(struct mcp_server *server)
+{
+    char why[MCP_TROUBLE_BYTES_MAX];
+    if (server->is_outgrown || server->phase != MCP_OPEN || server->is_lost ||
+        server->transport->is_outgrown == NULL || !sma_mcp_session_is_ready(server->session) ||
+        !server->transport->is_outgrown(server, why))
+        return;
+    uint64_t now = sma_ctx_now(server->mcp->ctx);
+    if (now - server->ready_ns < MCP_RETRY_MIN_NS) { /* again: not without a pause */
+        mcp_link_lost(server, why);
+        return;
+    }
+    server->is_outgrown = true;
+    server->anew_until_ns = now + MCP_ANEW_NS;
+    set_trouble(server, why);
+    mcp_log(server, SMA_LOG_WARN, "%s%s", server->trouble,
+            mcp_call_count(server) > 0 ? " when its open calls have ended" : "");
+    mcp_note_change(server->mcp);
+}
+
+/* Once nothing is open any more it goes, and comes at once; then what waits leaves. */
+static void start_anew(struct mcp_server *server, uint64_t now_ns)
+{
+    bool is_going = server->is_removed || server->mcp->is_draining;
+    if (!is_going && !server->is_anew && server->phase == MCP_OPEN && !server->is_lost &&
+        mcp_call_count(server) == 0) {
+        server->is_anew = true;
+        mcp_server_end(server, server->trouble, false);
+        server->due_ns = now_ns;
+        return;
+    }
+    bool is_ready = server->is_anew && server->state == SMA_MCP_CONNECTED;
+    bool has_failed = server->phase == MCP_WAITS && server->due_ns > now_ns;
+    if (is_ready || has_failed || is_going)
+        server->is_outgrown = server->is_anew = false;
+    if (!server->is_outgrown || server->anew_until_ns <= now_ns)
+        mcp_call_release(server);
 }
 
 uint64_t mcp_server_look(struct mcp_server *server, uint64_t now_ns)
@@ -198,14 +256,23 @@ uint64_t mcp_server_look(struct mcp_server *server, uint64_t now_ns)
     if (server->phase == MCP_OPEN && !server->is_lost &&
         sma_mcp_session_due(server->session) <= now_ns)
         sma_mcp_session_tick(server->session, now_ns);
+    bool is_doubtful = server->phase == MCP_OPEN && sma_mcp_session_is_doubtful(server->session);
+    if (is_doubtful != server->is_doubtful) {
+        server->is_doubtful = is_doubtful;
+        mcp_note_change(server->mcp);
+    }
     if (server->phase == MCP_OPEN && server->is_lost) {
         char why[MCP_TROUBLE_BYTES_MAX];
         (void)snprintf(why, sizeof why, "%s", server->trouble);
         mcp_server_end(server, why, true);
     }
-    if (server->phase == MCP_WAITS)
-        return may_open ? server->due_ns : UINT64_MAX;
-    return server->phase == MCP_OPEN ? sma_mcp_session_due(server->session) : UINT64_MAX;
+    if (server->is_outgrown)
+        start_anew(server, now_ns);
+    uint64_t due = server->phase == MCP_OPEN                ? sma_mcp_session_due(server->session)
+                   : server->phase == MCP_WAITS && may_open ? server->due_ns
+                                                            : UINT64_MAX;
+    bool has_time = server->is_outgrown && server->anew_until_ns > now_ns;
+    return has_time && server->anew_until_ns < due ? server->anew_until_ns : due;
 }
 
 /* -- its end ----------------------------------------------------------------------------------- */

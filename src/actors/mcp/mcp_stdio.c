@@ -9,6 +9,8 @@
  */
 #include "mcp_priv.h"
 
+#include "sma/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -126,7 +128,7 @@ static void arm(struct stdio_link *link, unsigned ms)
     if (!link->has_timer)
         return;
     uv_update_time(sma_ctx_loop(link->server->mcp->ctx));
-    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, ms, 0) == 0);
+    SMA_ASSERT(uv_timer_start(&link->timer, on_timer, sma_clock_wait_ms(ms), 0) == 0);
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */
@@ -258,7 +260,7 @@ static void on_err(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
         mcp_stderr_put(link->server, &link->log, (struct sma_str){buf->base, (size_t)len});
     if (len > 0 && link->log.budget == 0 && link->has_quiet) {
         (void)uv_read_stop(stream); /* never fails */
-        SMA_ASSERT(uv_timer_start(&link->quiet, on_quiet, MCP_QUIET_MS, 0) == 0);
+        SMA_ASSERT(uv_timer_start(&link->quiet, on_quiet, sma_clock_wait_ms(MCP_QUIET_MS), 0) == 0);
     }
     if (len < 0)
         close_handle(&link->has_err, (uv_handle_t *)&link->err);
@@ -310,12 +312,20 @@ static void send_text(struct mcp_server *server, const struct sma_mcp_out *out)
     mcp_link_lost(server, "its stdin cannot be written");
 }
 
-static const char *check(struct mcp_server *server)
+static bool is_outgrown(struct mcp_server *server, char why[MCP_TROUBLE_BYTES_MAX])
 {
-    const struct stdio_link *link = server->link;
-    const char *path = link == NULL ? NULL : sma_sandbox_plan_breach(&link->plan);
-    return path == NULL ? NULL
-                        : "a file that it must not see was replaced, so that it is started anew";
+    struct stdio_link *link = server->link;
+    char path[PATH_MAX];
+    const char *breach = link == NULL ? NULL : sma_sandbox_plan_breach(&link->plan);
+    bool is_behind = link != NULL && breach == NULL && link->plan.is_boxed &&
+                     mcp_spawn_is_outgrown(server, &link->plan, path);
+    if (breach != NULL)
+        (void)snprintf(why, MCP_TROUBLE_BYTES_MAX,
+                       "%.150s, which is kept from it, was replaced: it is started anew", breach);
+    else if (is_behind)
+        (void)snprintf(why, MCP_TROUBLE_BYTES_MAX,
+                       "its walls do not know %.150s yet: it is started anew", path);
+    return breach != NULL || is_behind;
 }
 
 /* -- start ------------------------------------------------------------------------------------- */
@@ -559,5 +569,5 @@ static void close_link(struct mcp_server *server, bool is_at_once)
 const struct mcp_transport mcp_stdio = {.probes_modern = true,
                                         .open = open_link,
                                         .send = send_text,
-                                        .check = check,
+                                        .is_outgrown = is_outgrown,
                                         .close = close_link};

@@ -6,6 +6,7 @@
 
 #include "runtime/json/json_read.h"
 #include "runtime/memory/memory_old.h"
+#include "sma/beneath.h"
 #include "sma/text.h"
 
 #include <dirent.h>
@@ -68,7 +69,7 @@ static uint32_t read_file(struct sma_memory_actor *actor, const char *folder, co
     if (memory_work_knows_old(actor, sma_str(name), sma_str(stamp)))
         return 0;
     enum sma_err err =
-        sma_sys_read_file(actor->sys, path, SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len, &error);
+        sma_read_beneath(folder, name, SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len, &error);
     if (err == SMA_ERR_OK)
         err = sma_json_load((struct sma_str){bytes, len}, &root);
     struct sma_str chat_key = sma_json_str(root, "chatKey");

@@ -71,8 +71,6 @@ SMA_CHECKED enum sma_err memory_work_talked(struct sma_memory_actor *actor,
 /** The chat whose time comes first. NOTFOUND: none. Values before fini */
 SMA_CHECKED enum sma_err memory_work_next(struct sma_memory_actor *actor,
                                           struct memory_chat *ret_chat, int64_t *ret_due_ms);
-SMA_CHECKED enum sma_err memory_work_get(struct sma_memory_actor *actor, struct sma_str key,
-                                         struct memory_chat *ret_chat);
 /** What the model said, durable before anything of it is written. The actor's asked_count and
  *  asked_seq say what it has read. */
 SMA_CHECKED enum sma_err memory_work_answered(struct sma_memory_actor *actor,

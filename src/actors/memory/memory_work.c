@@ -258,17 +258,6 @@ enum sma_err memory_work_next(struct sma_memory_actor *actor, struct memory_chat
     return take(actor, get, ret_chat);
 }
 
-enum sma_err memory_work_get(struct sma_memory_actor *actor, struct sma_str key,
-                             struct memory_chat *ret_chat)
-{
-    SMA_TRY(memory_work_open(actor, false));
-    sqlite3_stmt *get = prepare(actor, "SELECT " COLUMNS " FROM chats WHERE key=?1");
-    if (get == NULL)
-        return SMA_ERR_IO;
-    bind(get, 1, key);
-    return take(actor, get, ret_chat);
-}
-
 enum sma_err memory_work_unapplied(struct sma_memory_actor *actor, struct memory_chat *ret_chat)
 {
     SMA_TRY(memory_work_open(actor, false));

@@ -3,6 +3,7 @@
 
 #include "runtime/model/profile.h"
 #include "sma/metrics.h"
+#include "sma/text.h"
 
 static void count(const struct sma_model *model, const struct model_outcome *outcome)
 {
@@ -29,6 +30,7 @@ static struct sma_msg *make_answer(const struct sma_msg *question,
         .trouble = (uint8_t)outcome->trouble,
         .retry_after_ms = outcome->retry_after_ms,
         .refused_member = outcome->refused_member,
+        .is_unexplained = outcome->is_unexplained,
         .window_tokens = outcome->window_tokens,
         .usage = outcome->usage,
         .is_usage_guessed = outcome->is_usage_guessed,
@@ -40,6 +42,8 @@ static struct sma_msg *make_answer(const struct sma_msg *question,
         answer.call_count = (uint32_t)decoded->call_count;
         answer.calls = decoded->calls;
         answer.text = decoded->text;
+        if (decoded->finish == SMA_FINISH_STOP && sma_str_trim(decoded->text).len == 0)
+            answer.reasoning = decoded->reasoning;
         answer.fragment = decoded->fragment;
     }
     return sma_msg_make_model_answer(&answer);

@@ -10,6 +10,7 @@
  */
 #include "model_priv.h"
 
+#include "runtime/model/request_scan.h"
 #include "sma/metrics.h"
 #include "sma/text.h"
 
@@ -95,6 +96,7 @@ static void end_judged(struct model_request *request, const struct sma_failure_v
         .trouble = verdict->trouble,
         .retry_after_ms = verdict->retry_after_ms,
         .refused_member = sma_str(verdict->refused_member),
+        .is_unexplained = verdict->is_unexplained,
         .window_tokens = verdict->window_tokens,
         .error = line,
     };
@@ -118,10 +120,34 @@ void model_end_lost(struct model_request *request)
 }
 
 /* -- an attempt -------------------------------------------------------------------------------- */
+static bool is_busy(const struct model_request *request)
+{
+    const struct model_request *head = &request->model->open;
+    for (const struct model_request *at = head->next; at != head; at = at->next)
+        if (at != request && at->target == request->target && at->state == MODEL_RUNNING)
+            return true;
+    return false;
+}
+
+/* Its server does one thing at a time: it waits until model_release lets it go. */
+static void queue(struct model_request *request)
+{
+    request->state = MODEL_WAITING;
+    request->is_queued = true;
+    request->due_ns = UINT64_MAX;
+    model_wake_by(request->model, model_due(request));
+}
+
 static void begin_attempt(struct model_request *request)
 {
+    if (request->target->is_serial && is_busy(request)) {
+        queue(request);
+        return;
+    }
+    request->is_queued = false;
     sma_decoder_reset(request->decoder, model_id_seed(request->ask));
     sma_decoder_set_request(request->decoder, request->ask->body);
+    sma_decoder_set_forms(request->decoder, request->ask->forms);
     sma_buf_clear(&request->error_body);
     request->attempt_ns = sma_ctx_now(request->model->ctx);
     request->sent_ns = request->event_ns = request->event_count = 0;
@@ -237,8 +263,10 @@ static void change_key(struct model_request *request, const struct sma_failure_v
 static bool try_again(struct model_request *request, const struct sma_failure_verdict *verdict)
 {
     struct sma_model *model = request->model;
-    if (request->repeat_count >= SMA_MODEL_RETRY_COUNT_MAX ||
-        request->hang_count >= MODEL_HANG_COUNT_MAX)
+    if (request->target->is_patient && request->hang_count > 0)
+        return false; /* it has the request: to ask again throws its work away */
+    unsigned most = verdict->repeat_max > 0 ? verdict->repeat_max : SMA_MODEL_RETRY_COUNT_MAX;
+    if (request->repeat_count >= most || request->hang_count >= MODEL_HANG_COUNT_MAX)
         return false;
     uint64_t delay_ns = request->hang_count > 0 && request->needs_new_connection
                             ? 0 /* it has waited long enough */
@@ -262,8 +290,20 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
     request->hang_count += is_hang;
     request->needs_new_connection = is_hang;
     model_net_stop(request);
+    bool says_busy = request->target->is_local && sma_failure_says_busy(failure);
+    if (says_busy && is_busy(request)) {
+        if (!request->target->is_serial)
+            sma_ctx_log(request->model->ctx, SMA_LOG_INFO,
+                        "%s does one request at a time: others wait for it", request->target->name);
+        request->target->is_serial = true;
+        queue(request);
+        return;
+    }
     struct sma_failure_verdict verdict;
     struct sma_failure whole = *failure;
+    struct sma_request_facts facts;
+    sma_request_scan(request->ask->body, &facts);
+    whole.tools = facts.tools;
     whole.has_files = request->ask->file_count > 0;
     sma_failure_judge(&whole, &verdict);
     struct sma_buf said, line;
@@ -290,6 +330,11 @@ void model_fail(struct model_request *request, const struct sma_failure *failure
 
 void model_fail_http(struct model_request *request)
 {
+    if (sma_decoder_read_failed(request->decoder, sma_buf_str(&request->error_body))) {
+        model_net_stop(request);
+        model_conclude(request, true); /* what the server could not read can be read here */
+        return;
+    }
     struct sma_failure failure = {
         .trouble = SMA_FAILURE_HTTP,
         .llm = request->target->llm,

@@ -9,6 +9,7 @@
 #include "model_priv.h"
 
 #include "runtime/model/address.h"
+#include "sma/clock.h"
 #include "sma/metrics.h"
 #include "sma/net.h"
 #include "sma/retry_after.h"
@@ -86,6 +87,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         return line.len;
     if (sma_str_starts_with(line, SMA_STR("HTTP/"))) {
         note_sent(request);
+        request->has_length = sma_str_starts_with(line, SMA_STR("HTTP/2"));
+    } else if (read_header(line, "content-length", &value) ||
+               read_header(line, "transfer-encoding", &value)) {
+        request->has_length = true;
     } else if (read_header(line, "retry-after-ms", &value)) {
         int64_t wait_ms =
             sma_retry_after_parse(value, 0); /* a plain number: here of milliseconds */
@@ -135,6 +140,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user)
         mark_ready(request);
         return len;
     }
+    if (request->event_ns == 0 && request->target->is_patient)
+        request->sent_ns = now_ns; /* comments of a server that works on it */
     sma_decoder_feed(request->decoder, bytes, len);
     uint64_t event_count = sma_decoder_event_count(request->decoder);
     if (event_count != request->event_count) {
@@ -289,7 +296,8 @@ enum sma_err model_net_start(struct model_request *request)
         return SMA_ERR_NOMEM;
     CURL *easy = request->easy;
     request->curl_error[0] = '\0';
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(target->connect_ns / 1000000u));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)sma_clock_wait_ms(target->connect_ns / 1000000u));
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, target->headers[request->key]);
     set_body(request);
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->needs_new_connection ? 1L : 0L);

@@ -36,12 +36,15 @@ static void on_ended(struct model_request *request, int result)
         return;
     }
     bool has_data = sma_decoder_event_count(request->decoder) > 0;
-    if (request->http_status == 0 || (is_success(request) && code != CURLE_OK && !has_data))
+    if (request->http_status == 0 || (is_success(request) && code != CURLE_OK && !has_data)) {
         fail_transfer(request, code == CURLE_OK ? CURLE_GOT_NOTHING : code);
-    else if (is_success(request))
+    } else if (is_success(request)) {
+        if (code == CURLE_OK && request->has_length)
+            sma_decoder_end_cleanly(request->decoder);
         model_conclude(request, true);
-    else
+    } else {
         model_fail_http(request);
+    }
 }
 
 static void show(struct model_request *request, uint64_t now_ns)

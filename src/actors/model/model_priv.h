@@ -59,6 +59,11 @@ struct model_target
     void *headers
         [SMA_KEYS_COUNT_MAX]; /* struct curl_slist, one a key; without a key the first alone */
     uint64_t connect_ns, first_byte_ns, idle_ns, total_ns;
+    bool is_local;
+    /* local, and no other time is configured: slow at first, and alive as long as it sends signs;
+     * what it was given it is not given again */
+    bool is_patient;
+    bool is_serial;   /* it said that it is busy with another request: one at a time */
     size_t use_count; /* open requests */
     uint64_t used_ns;
     bool is_old; /* of a configuration that was replaced */
@@ -78,6 +83,7 @@ struct model_request
     struct model_request *next, *previous; /* in the list of open requests, or next in the pool */
     struct model_request *next_ready;      /* touched by the network in this round */
     bool is_ready;
+    bool is_queued; /* WAITING for the request that its server is busy with */
     enum model_state state;
     struct sma_model *model;
     struct model_target *target;
@@ -107,6 +113,7 @@ struct model_request
     struct model_body body;
     bool needs_new_connection; /* the one before heard nothing: it may be dead */
     int http_status;
+    bool has_length; /* the response tells where its body ends */
     int64_t retry_after_ms;
     bool has_retry_after_ms, has_should_retry, should_retry;
     struct sma_buf error_body;
@@ -123,6 +130,7 @@ struct model_outcome
     enum sma_model_failure trouble; /* FAILED */
     int64_t retry_after_ms;         /* FAILED; -1 = not said */
     struct sma_str refused_member;
+    bool is_unexplained;
     uint64_t window_tokens;
     struct sma_usage usage;
     bool is_usage_guessed;

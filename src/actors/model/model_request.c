@@ -75,7 +75,7 @@ struct model_request *model_open_request(struct sma_model *model, struct model_t
     *question = NULL;
     request->ask = SMA_MSG_BODY(request->question, struct sma_model_ask);
     request->attempt_count = request->repeat_count = request->hang_count = 0;
-    request->needs_new_connection = false;
+    request->needs_new_connection = request->is_queued = false;
     request->block_id = 0;
     request->usage = (struct sma_usage){0};
     request->begin_ns = sma_ctx_now(model->ctx);
@@ -101,6 +101,13 @@ void model_release(struct model_request *request)
     request->previous->next = request->next;
     request->next->previous = request->previous;
     model->open_count--;
+    for (struct model_request *at = model->open.next; at != &model->open; at = at->next)
+        if (at->is_queued && at->target == request->target) { /* the next one's turn */
+            at->is_queued = false;
+            at->due_ns = 0;
+            model_wake_by(model, sma_ctx_now(model->ctx));
+            break;
+        }
     model_target_let_go(model, request->target);
     request->target = NULL;
     sma_decoder_reset(request->decoder, 0);

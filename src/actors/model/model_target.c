@@ -30,9 +30,13 @@ static void set_times(struct model_target *target)
 {
     const struct sma_config_llm *llm = target->llm;
     target->connect_ns = timeout_ns(llm->connect_ms, SMA_MODEL_CONNECT_S);
+    target->is_local = sma_profile_is_local(llm);
+    target->is_patient = target->is_local && llm->first_byte_ms == 0;
     /* A stream says something early; a whole answer comes when it is written. */
     target->first_byte_ns =
-        timeout_ns(llm->first_byte_ms, llm->is_stream ? SMA_MODEL_FIRST_BYTE_S : SMA_MODEL_WHOLE_S);
+        timeout_ns(llm->first_byte_ms, target->is_local ? SMA_MODEL_LOCAL_FIRST_BYTE_S
+                                       : llm->is_stream ? SMA_MODEL_FIRST_BYTE_S
+                                                        : SMA_MODEL_WHOLE_S);
     target->idle_ns = timeout_ns(llm->idle_ms, SMA_MODEL_IDLE_S);
     target->total_ns = timeout_ns(llm->total_ms, SMA_MODEL_TOTAL_S);
 }

@@ -78,6 +78,7 @@ struct store_start
 {
     bool is_now; /* RUN leaves before the commit */
     bool is_held, wants_role;
+    bool is_role_open;         /* with wants_role: it runs whatever the role is */
     struct store_group *group; /* the album that it leads */
 };
 
@@ -94,8 +95,8 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
         sma_store_accept_later(store, *msg, &accepted);
         return SMA_ERR_OK;
     }
-    SMA_TRY(start->is_held ? sma_queue_push_held(store->queue, chat->id, seq)
-                           : sma_queue_push_accepted(store->queue, chat->id, seq));
+    SMA_TRY(sma_store_queue_accepted(store, chat, seq, in->route.user_id, start->is_held));
+    chat->has_behind |= in->is_behind;
     sma_store_note_addition(store, chat);
     if (sma_store_wants_quiet(store, &in->route))
         sma_store_await_quiet(store, chat);
@@ -105,7 +106,7 @@ static SMA_CHECKED enum sma_err queue_message(struct sma_store *store, struct st
         SMA_TRY(sma_store_hold(store, chat, seq, &in->route, start->group, false));
     accepted.position = sma_queue_waiting(store->queue) - 1; /* it is the newest */
     sma_store_accept_later(store, *msg, &accepted);
-    if (!start->wants_role)
+    if (!start->wants_role || start->is_role_open)
         sma_store_consider_busy(store, chat, msg, seq);
     return SMA_ERR_OK;
 }
@@ -269,7 +270,9 @@ static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store
                                            const struct sma_access_outcome *outcome,
                                            struct store_start *ret_start)
 {
-    struct store_start start = {.wants_role = outcome->decision == SMA_ACCESS_ASK_ROLE};
+    struct store_start start = {.wants_role = outcome->decision == SMA_ACCESS_ASK_ROLE ||
+                                              outcome->learns_role,
+                                .is_role_open = outcome->learns_role};
     if (in->group_key.len > 0) {
         start.group = sma_store_group_find(store, chat, in->group_key);
         /* Its leader waits already, and this is a copy of a piece that was recorded: by itself,
@@ -283,7 +286,7 @@ static SMA_CHECKED enum sma_err plan_start(struct sma_store *store, struct store
     }
     start.is_held = start.wants_role || in->preparation.len > 0 || start.group != NULL;
     start.is_now = !start.is_held && !sma_store_wants_quiet(store, &in->route) &&
-                   sma_store_may_start_now(store, chat);
+                   sma_store_may_start_now(store, chat, in->route.user_id);
     *ret_start = start;
     return SMA_ERR_OK;
 }
@@ -355,13 +358,14 @@ static SMA_CHECKED enum sma_err accept_message(struct sma_store *store, struct s
     if (err != SMA_ERR_OK)
         return err;
     struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
-                                   .wants_role = start.wants_role};
+                                   .wants_role = start.wants_role,
+                                   .is_role_open = start.is_role_open};
     err = sma_store_write_row(store, chat, in, &how, &seq);
     if (err == SMA_ERR_OK)
         err = sma_store_note_person(store, chat, in);
     if (err == SMA_ERR_OK)
         err = sma_store_share_take(store, chat, &in->route, seq, &share);
-    if (err == SMA_ERR_OK && !start.wants_role)
+    if (err == SMA_ERR_OK && outcome.decision == SMA_ACCESS_RUN)
         err = sma_store_admit(store, chat, &in->route, &outcome);
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
 }
@@ -435,7 +439,7 @@ static SMA_CHECKED enum sma_err accept_compaction(struct sma_store *store, struc
     SMA_TRY(sma_store_share_ask(store, chat, in, &share));
     if (share.over.scope != SMA_BUDGET_NONE)
         return sma_store_share_refuse(store, chat, *msg, &share);
-    struct store_start start = {.is_now = sma_store_may_start_now(store, chat)};
+    struct store_start start = {.is_now = sma_store_may_start_now(store, chat, in->route.user_id)};
     struct store_acceptance how = {.row_state = start.is_now ? SMA_ROW_RUNNING : SMA_ROW_WAITING,
                                    .is_run_command = true};
     uint64_t seq;
@@ -507,6 +511,7 @@ struct old_row
     struct sma_store *store;
     uint32_t generation;
     int64_t offset;
+    bool is_withdrawn, is_edited; /* since; its words are then in scratch.text */
 };
 
 static enum sma_err copy_old(void *user, const struct sma_state_message *message)
@@ -514,6 +519,14 @@ static enum sma_err copy_old(void *user, const struct sma_state_message *message
     struct old_row *old = user;
     old->generation = message->generation;
     old->offset = message->history_offset;
+    struct store_facts facts = {0};
+    if (message->facts.len > 0)
+        SMA_TRY(sma_store_facts_get(message->facts, &facts));
+    old->is_withdrawn = facts.change == SMA_CHANGE_RECALL;
+    old->is_edited = facts.has_text;
+    sma_buf_clear(&old->store->scratch.text);
+    sma_buf_put_str(&old->store->scratch.text, facts.text);
+    SMA_TRY(old->store->scratch.text.err);
     sma_buf_clear(&old->store->scratch.line);
     sma_buf_put_str(&old->store->scratch.line, message->line);
     return old->store->scratch.line.err;
@@ -543,19 +556,35 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
     struct old_row old = {.store = store};
     struct store_share share;
     SMA_TRY(sma_store_begin(store));
+    SMA_TRY(sma_state_message_get(store->state, seq, copy_old, &old));
+    if (old.is_withdrawn) {
+        sma_store_accept_later(
+            store, *msg, &(struct sma_accepted){.verdict = SMA_VERDICT_DUPLICATE, .seq = seq});
+        return SMA_ERR_OK;
+    }
     SMA_TRY(sma_store_share_ask(store, chat, in, &share));
     if (share.over.scope != SMA_BUDGET_NONE)
         return leave_recorded(store, chat, *msg, seq, &share);
+    struct sma_ingress as_it_is = *in;
+    SMA_AUTO(sma_freep) char *words = NULL;
+    if (old.is_edited) {
+        words = strndup(sma_buf_str(&store->scratch.text).ptr, store->scratch.text.len);
+        if (words == NULL)
+            return SMA_ERR_NOMEM;
+        as_it_is.text = sma_str(words);
+    }
     enum sma_err err = sma_store_share_take(store, chat, &in->route, seq, &share);
-    if (err == SMA_ERR_OK)
-        err = sma_state_message_get(store->state, seq, copy_old, &old);
     if (err != SMA_ERR_OK)
         return err;
     struct store_start start;
     err = plan_start(store, chat, in, outcome, &start);
     if (err != SMA_ERR_OK)
         return err;
-    sma_store_format_facts(store, in, &(struct store_acceptance){.wants_role = start.wants_role});
+    start.is_now = start.is_now && !old.is_edited; /* the words of the row, not of this copy */
+    sma_store_format_facts(store, &as_it_is,
+                           &(struct store_acceptance){.wants_role = start.wants_role,
+                                                      .is_role_open = start.is_role_open,
+                                                      .is_unkept = old.is_edited});
     if (store->scratch.facts.err != SMA_ERR_OK)
         return store->scratch.facts.err;
     err = sma_state_upgrade(
@@ -571,7 +600,7 @@ static SMA_CHECKED enum sma_err upgrade(struct sma_store *store, struct store_ch
                                     .history_offset = old.offset,
                                     .line = sma_buf_str(&store->scratch.line),
                                     .facts = sma_buf_str(&store->scratch.facts)});
-    if (err == SMA_ERR_OK && !start.wants_role)
+    if (err == SMA_ERR_OK && outcome->decision == SMA_ACCESS_RUN)
         err = sma_store_admit(store, chat, &in->route, outcome);
     return err != SMA_ERR_OK ? err : queue_message(store, chat, msg, seq, &start);
 }

@@ -152,6 +152,8 @@ static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct
         word.grant_s = 600;
     if (press.action == SMA_CARD_ALWAYS)
         word.grant_s = SMA_GRANT_ALWAYS;
+    if (press.action == SMA_CARD_PROGRAM)
+        word.grant_s = SMA_GRANT_PROGRAM;
     err = sma_store_rule(store, &it, &word, ret_decision);
     sma_store_case_fini(&it);
     return err;
@@ -160,8 +162,16 @@ static SMA_CHECKED enum sma_err rule_press(struct sma_store *store, const struct
 enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, struct sma_msg *msg)
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
-    struct store_decision decision;
-    SMA_TRY(rule_press(store, &in->route, in->text, &decision));
+    struct store_decision decision = {.status = 403};
+    bool is_program, is_ruled;
+    SMA_TRY(sma_store_program_press(store, in, &is_program, &is_ruled));
+    if (is_program) {
+        decision.status = is_ruled ? 200 : 403;
+        snprintf(decision.text, sizeof decision.text, "%.*s", (int)store->scratch.text.len,
+                 store->scratch.text.ptr);
+    } else {
+        SMA_TRY(rule_press(store, &in->route, in->text, &decision));
+    }
     bool is_held = decision.status == 403 && decision.is_role_open &&
                    chat->held_count < SMA_CHAT_WAITING_COUNT_MAX;
     struct store_acceptance how = {.row_state = is_held ? SMA_ROW_WAITING : SMA_ROW_DONE,
@@ -174,6 +184,8 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
                                     .why = is_taken ? SMA_REASON_NONE : SMA_REASON_PRESS_LATE};
     how.why = (enum sma_reason)accepted.why;
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
+    if (is_ruled) /* it has no card of an outcome */
+        SMA_TRY(sma_store_tell(store, &in->route, accepted.seq, sma_str(decision.text)));
     if (is_held)
         SMA_TRY(sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true));
     if (is_held) { /* who may is being asked: what comes of it, the card says */

@@ -26,6 +26,7 @@ void sma_store_fill_card(struct sma_store *store, const struct store_case *it,
         .asker = sma_store_name_of(&it->facts.route),
         .place = is_elsewhere ? sma_store_chat_key(it->approval->chat) : SMA_STR(""),
         .expire_s = store->config->approvals_expire_s > 0 ? store->config->approvals_expire_s : 0,
+        .offers_program = sma_store_offers_program(store, &it->request),
         .may_chat_decide = true};
     read_id(it->approval->id, card->id);
 }

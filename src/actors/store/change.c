@@ -123,6 +123,26 @@ static SMA_CHECKED enum sma_err withdraw(struct change *change, enum fate *ret_f
     return sma_store_cancel_message(store, seq);
 }
 
+/* -- of what was only recorded ---------------------------------------------------------------- */
+/* A copy that speaks to us may still make it run (accept.c): with its new words, or not at all. */
+static enum sma_err amend_row(void *user, const struct sma_state_message *message)
+{
+    const struct change *change = user;
+    struct sma_store *store = change->store;
+    struct store_facts facts = {0};
+    if (message->facts.len > 0)
+        SMA_TRY(sma_store_facts_get(message->facts, &facts));
+    facts.has_text = facts.has_text || change->is_edit;
+    if (change->is_edit)
+        facts.text = change->in->text;
+    else
+        facts.change = SMA_CHANGE_RECALL;
+    sma_buf_clear(&store->scratch.facts);
+    sma_store_facts_put(&store->scratch.facts, &facts);
+    SMA_TRY(store->scratch.facts.err);
+    return sma_state_set_facts(store->state, message->seq, sma_buf_str(&store->scratch.facts));
+}
+
 /* -- the event --------------------------------------------------------------------------------- */
 #define RECENT_COUNT 1000
 
@@ -188,7 +208,10 @@ static SMA_CHECKED enum sma_err decide(struct change *change, enum fate *ret_fat
     bool is_stranger;
     SMA_TRY(sma_store_is_stranger(change->store, change->in, &is_stranger));
     *ret_fate = is_stranger ? FATE_NOTHING : FATE_RECORD;
-    return SMA_ERR_OK;
+    if (is_stranger || state != SMA_ROW_IGNORED)
+        return SMA_ERR_OK;
+    SMA_TRY(sma_store_begin(change->store));
+    return sma_state_message_get(change->store->state, change->head.seq, amend_row, change);
 }
 
 static SMA_CHECKED enum sma_err pass_over(struct sma_store *store, struct sma_msg *msg)
@@ -204,12 +227,15 @@ static SMA_CHECKED enum sma_err record(struct change *change, const struct sma_i
                                        enum fate fate, struct sma_msg *msg)
 {
     struct sma_store *store = change->store;
-    struct store_acceptance how = {.row_state = fate == FATE_TELL ? SMA_ROW_WAITING : SMA_ROW_DONE};
+    bool is_told = fate == FATE_TELL;
+    struct store_acceptance how = {
+        .row_state = is_told ? SMA_ROW_WAITING : SMA_ROW_DONE,
+        .is_unkept = is_told && !sma_store_wants_note_line(store, change->chat, note->target_id)};
     uint64_t seq;
     SMA_TRY(sma_store_begin(store));
     SMA_TRY(sma_store_write_row(store, change->chat, note, &how, &seq));
     if (fate == FATE_TELL)
-        SMA_TRY(sma_store_add_note(store, change->chat, seq));
+        SMA_TRY(sma_store_add_note(store, change->chat, seq, note->target_id));
     sma_store_accept_later(store, msg,
                            &(struct sma_accepted){.verdict = SMA_VERDICT_ACCEPTED, .seq = seq});
     return SMA_ERR_OK;

@@ -40,6 +40,7 @@ struct store_chat
     uint32_t approval_count; /* open requests that are its own or are shown here */
     uint32_t wait_count;     /* its runs that wait for a model and are not due */
     bool has_own_key;        /* key was allocated by itself: the chat got it later */
+    bool has_behind;         /* perhaps something waits that goes into a run in every mode */
     bool has_two_runs; /* two chats with open runs became one: more than one run may be open */
     uint32_t key_len;
     char *key; /* NUL-terminated */

@@ -233,6 +233,10 @@ struct store_approval *sma_store_find_wanted(struct sma_store *store,
 /** A route's person, as people are told. */
 struct sma_str sma_store_name_of(const struct sma_route *route);
 
+/* -- decide.c ---------------------------------------------------------------------------------- */
+/* Was the program of the one item agreed to so often that its card offers to allow it for good? */
+bool sma_store_offers_program(struct sma_store *store, const struct sma_request *request);
+
 /* -- grant.c, project.c ------------------------------------------------------------------------ */
 struct store_grant_facts
 {

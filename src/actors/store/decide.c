@@ -197,8 +197,10 @@ static SMA_CHECKED enum sma_err grant(struct sma_store *store, const struct stor
 {
     const struct sma_request_item *item = &it->request.items[index];
     bool is_command = sma_str_is_equal(item->tool, SMA_STR("exec_shell"));
-    struct sma_str rule =
-        is_command && word->grant_rule.len > 0 ? word->grant_rule : item->grant_rule;
+    struct sma_str rule = word->grant_s == SMA_GRANT_PROGRAM       ? item->program_rule
+                          : is_command && word->grant_rule.len > 0 ? word->grant_rule
+                                                                   : item->grant_rule;
+    bool is_program = rule.len > 0 && sma_str_is_equal(rule, item->program_rule);
     *ret_rule = SMA_STR("");
     if (item->is_owner_only) {
         (void)sma_fail(why, SMA_ERR_BADINPUT,
@@ -211,14 +213,55 @@ static SMA_CHECKED enum sma_err grant(struct sma_store *store, const struct stor
                        is_command ? " (only one simple command can be allowed for longer)" : "");
         return SMA_ERR_OK;
     }
+    if (is_program && !it->items[index].is_by_owner) {
+        (void)sma_fail(why, SMA_ERR_BADINPUT,
+                       "%.*s (only an owner can allow a program; this once it is agreed to)",
+                       (int)rule.len, rule.ptr);
+        return SMA_ERR_OK;
+    }
     if (is_command && sma_policy_check_grant(rule, why) != SMA_ERR_OK)
         return SMA_ERR_OK;
     *ret_rule = rule;
-    return sma_store_add_grant(store, &(struct store_grant_facts){.chat = it->approval->chat,
-                                                                  .tool = item->tool,
-                                                                  .rule = rule,
-                                                                  .by = it->items[index].by,
-                                                                  .length_s = word->grant_s});
+    return sma_store_add_grant(
+        store, &(struct store_grant_facts){.chat = it->approval->chat,
+                                           .tool = item->tool,
+                                           .rule = rule,
+                                           .by = it->items[index].by,
+                                           .length_s = word->grant_s == SMA_GRANT_PROGRAM
+                                                           ? SMA_GRANT_ALWAYS
+                                                           : word->grant_s});
+}
+
+/* How often people have agreed to a program that only reads; over restarts. */
+#define YES_NAME_BYTES_MAX 64
+
+static uint32_t count_yes(struct sma_store *store, struct sma_str rule,
+                          char name[YES_NAME_BYTES_MAX])
+{
+    char value[16];
+    int64_t count = 0;
+    snprintf(name, YES_NAME_BYTES_MAX, "yes.%.*s", (int)(rule.len > 40 ? 40 : rule.len), rule.ptr);
+    if (sma_state_meta_get(store->state, sma_str(name), value, sizeof value) != SMA_ERR_OK ||
+        sma_parse_i64(sma_str(value), 0, UINT16_MAX, &count) != SMA_ERR_OK)
+        return 0;
+    return (uint32_t)count;
+}
+
+static SMA_CHECKED enum sma_err note_yes(struct sma_store *store, struct sma_str rule)
+{
+    char name[YES_NAME_BYTES_MAX], value[16];
+    uint32_t count = count_yes(store, rule, name);
+    if (count >= SMA_PROGRAM_YES_COUNT)
+        return SMA_ERR_OK; /* enough to offer it */
+    snprintf(value, sizeof value, "%u", count + 1);
+    return sma_state_meta_set(store->state, sma_str(name), sma_str(value));
+}
+
+bool sma_store_offers_program(struct sma_store *store, const struct sma_request *request)
+{
+    char name[YES_NAME_BYTES_MAX];
+    return request->item_count == 1 && request->items[0].program_rule.len > 0 &&
+           count_yes(store, request->items[0].program_rule, name) >= SMA_PROGRAM_YES_COUNT;
 }
 
 static void put_actor(struct sma_buf *actor, const struct sma_route *route)
@@ -252,6 +295,8 @@ static SMA_CHECKED enum sma_err decide_items(struct sma_store *store, struct sto
         struct sma_str rule = SMA_STR("");
         if (!is_refused && word->grant_s != SMA_GRANT_NONE)
             err = grant(store, it, word, i, &rule, no_grant);
+        if (err == SMA_ERR_OK && !is_refused && it->request.items[i].program_rule.len > 0)
+            err = note_yes(store, it->request.items[i].program_rule);
         if (err == SMA_ERR_OK)
             audit_item(store, it, i, rule);
     }

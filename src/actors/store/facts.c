@@ -28,7 +28,9 @@
 #define FACTS_TAIL_PARTS 'P'
 #define FACTS_TAIL_CHANGE 'c'   /* one byte */
 #define FACTS_TAIL_APART 'a'    /* without bytes */
+#define FACTS_TAIL_BEHIND 'b'   /* likewise */
 #define FACTS_TAIL_RETRY 'r'    /* likewise */
+#define FACTS_TAIL_OPEN 'o'     /* likewise */
 #define FACTS_TAIL_FALLBACK 'f' /* likewise */
 #define FACTS_TAIL_WHY 'w'      /* a word */
 
@@ -87,18 +89,20 @@ void sma_store_facts_put(struct sma_buf *buf, const struct store_facts *facts)
         sma_buf_put_char(buf, FACTS_TAIL_CHANGE);
         put_field(buf, (struct sma_str){(const char *)&facts->change, 1});
     }
-    if (facts->is_retry) {
-        sma_buf_put_char(buf, FACTS_TAIL_RETRY);
-        put_field(buf, SMA_STR(""));
-    }
-    if (facts->is_apart) {
-        sma_buf_put_char(buf, FACTS_TAIL_APART);
-        put_field(buf, SMA_STR(""));
-    }
-    if (facts->is_fallback) {
-        sma_buf_put_char(buf, FACTS_TAIL_FALLBACK);
-        put_field(buf, SMA_STR(""));
-    }
+    const struct
+    {
+        bool is_set;
+        char mark;
+    } flags[] = {{facts->is_retry, FACTS_TAIL_RETRY},
+                 {facts->is_apart, FACTS_TAIL_APART},
+                 {facts->is_fallback, FACTS_TAIL_FALLBACK},
+                 {facts->is_behind, FACTS_TAIL_BEHIND},
+                 {facts->is_role_open, FACTS_TAIL_OPEN}};
+    for (size_t i = 0; i < SMA_COUNT_OF(flags); i++)
+        if (flags[i].is_set) {
+            sma_buf_put_char(buf, flags[i].mark);
+            put_field(buf, SMA_STR(""));
+        }
     if (facts->why.len > 0) {
         sma_buf_put_char(buf, FACTS_TAIL_WHY);
         put_field(buf, facts->why);
@@ -122,8 +126,10 @@ static SMA_CHECKED enum sma_err get_tails(struct sma_str bytes, struct store_fac
         if (mark == FACTS_TAIL_WHY)
             facts->why = (struct sma_str){bytes.ptr, len};
         facts->is_apart |= mark == FACTS_TAIL_APART;
+        facts->is_behind |= mark == FACTS_TAIL_BEHIND;
         facts->is_fallback |= mark == FACTS_TAIL_FALLBACK;
         facts->is_retry |= mark == FACTS_TAIL_RETRY;
+        facts->is_role_open |= mark == FACTS_TAIL_OPEN;
         bytes = (struct sma_str){bytes.ptr + len, bytes.len - len};
     }
     return SMA_ERR_OK;

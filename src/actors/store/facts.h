@@ -18,9 +18,11 @@ struct store_facts
     /* What has to happen before the row may start; gone from the row when it has. */
     struct sma_str preparation;
     bool wants_role;
-    uint8_t control; /* of a command that waits for the role of its author, or for its turn */
-    bool is_retry;   /* of a command: it is answered like the message whose words are here */
-    bool is_apart;   /* not its author's own words: never a part of a run that is open */
+    bool is_role_open; /* with wants_role: it runs whatever the role is */
+    uint8_t control;   /* of a command that waits for the role of its author, or for its turn */
+    bool is_retry;     /* of a command: it is answered like the message whose words are here */
+    bool is_apart;     /* not its author's own words: never a part of a run that is open */
+    bool is_behind;    /* ... but of the run of the words right before it */
     bool is_group,
         is_admin;    /* where it was said; the platform calls its author an administrator there */
     bool may_answer; /* may be the answer to a request, once the role of its author is known */

@@ -18,7 +18,14 @@
 
 #include <stdlib.h>
 
-#define QUIET_NS (SMA_GROUP_QUIET_MS * UINT64_C(1000000))
+/* People write behind what they forward, and clients cut long texts; an album comes at once. */
+static uint64_t quiet_ns(const struct store_group *group)
+{
+    struct sma_str key = {group->key, group->key_len};
+    bool is_gesture = sma_str_starts_with(key, SMA_STR(SMA_GROUP_KEY_PASTE)) ||
+                      sma_str_starts_with(key, SMA_STR(SMA_GROUP_KEY_FORWARD));
+    return (is_gesture ? SMA_GROUP_GESTURE_QUIET_MS : SMA_GROUP_QUIET_MS) * SMA_NS_PER_MS;
+}
 
 /* -- finding ----------------------------------------------------------------------------------- */
 static uint64_t hash_group(const struct sma_store *store, const struct store_chat *chat,
@@ -62,20 +69,24 @@ static void unlink_group(struct sma_store *store, struct store_group *group)
     group->prev = group->next = NULL;
 }
 
-static void link_last(struct sma_store *store, struct store_group *group)
+static void link_group(struct sma_store *store, struct store_group *group)
 {
     struct store_groups *list = list_of(store, group);
-    group->prev = list->last;
-    group->next = NULL;
-    *(list->last != NULL ? &list->last->next : &list->first) = group;
-    list->last = group;
+    struct store_group *before = list->last;
+    while (group->is_gathering && before != NULL && before->deadline_ns > group->deadline_ns &&
+           group->deadline_ns != 0)
+        before = before->prev;
+    group->prev = before;
+    group->next = before == NULL ? list->first : before->next;
+    *(before != NULL ? &before->next : &list->first) = group;
+    *(group->next != NULL ? &group->next->prev : &list->last) = group;
 }
 
 static void move_to(struct sma_store *store, struct store_group *group, bool is_gathering)
 {
     unlink_group(store, group);
     group->is_gathering = is_gathering;
-    link_last(store, group);
+    link_group(store, group);
 }
 
 struct store_group *sma_store_group_begin(struct sma_store *store, struct store_chat *chat,
@@ -95,7 +106,7 @@ struct store_group *sma_store_group_begin(struct sma_store *store, struct store_
         free(group);
         return NULL;
     }
-    link_last(store, group);
+    link_group(store, group);
     chat->held_count++;
     store->intake->group_count++;
     return group;
@@ -141,7 +152,7 @@ void sma_store_groups_reset(struct sma_store *store, bool is_all)
 void sma_store_group_touch(struct sma_store *store, struct store_group *group)
 {
     group->piece_count++;
-    group->deadline_ns = store->ctx != NULL ? sma_ctx_now(store->ctx) + QUIET_NS : 0;
+    group->deadline_ns = store->ctx != NULL ? sma_ctx_now(store->ctx) + quiet_ns(group) : 0;
     move_to(store, group, group->piece_count < SMA_GROUP_COUNT_MAX);
 }
 
@@ -214,7 +225,7 @@ void sma_store_expire_groups(struct sma_store *store)
          group = next) {
         next = group->next;
         if (group->deadline_ns == 0)
-            group->deadline_ns = now + QUIET_NS; /* from before this start */
+            group->deadline_ns = now + quiet_ns(group); /* from before this start */
         else if (group->deadline_ns > now)
             return;
         else if (group->leader == 0)

@@ -120,6 +120,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
         .reply_count = reply_count,
         .is_interim =
             delivery->intent == SMA_INTENT_ASSISTANT_TEXT && sma_store_is_interim(store, row),
+        .is_aside = row->steps_aside,
         .stamps = stamps != NULL ? *stamps : (struct sma_stamps){0},
     };
     struct sma_msg *msg = sma_store_made(store, sma_msg_make_deliver(&deliver));

@@ -130,6 +130,15 @@ void sma_store_take_back_row(struct sma_store *store, struct store_row *row,
     }
 }
 
+void sma_store_late(struct sma_store *store, const struct sma_late *late)
+{
+    struct store_row *row = sma_store_map_get(&store->outbox->rows, late->outbox_id);
+    if (row == NULL || row->out == NULL)
+        return;
+    row->out->steps_aside = row->steps_aside = true;
+    sma_store_wait_for_credit(store, row->chat); /* the next one's turn */
+}
+
 void sma_store_expire_held_rows(struct sma_store *store)
 {
     uint64_t now = sma_ctx_now(store->ctx), wake = UINT64_MAX;

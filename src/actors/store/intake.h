@@ -17,7 +17,8 @@ struct store_acceptance
 {
     enum sma_row_state row_state;
     uint64_t leader; /* the message whose run answers this piece of an album; 0 = its own */
-    bool wants_role, may_answer, is_else_ignored, is_judged; /* as in store_facts */
+    /* as in store_facts */
+    bool wants_role, is_role_open, may_answer, is_else_ignored, is_judged;
     bool is_run_command; /* a command that waits its turn like a message: /compact */
     bool is_press;       /* no history line; its data is kept in the facts */
     bool is_unkept;      /* no history line: only claimed */

@@ -12,6 +12,7 @@
 
 #include "runtime/approval/card.h"
 #include "runtime/json/json_read.h"
+#include "sma/beneath.h"
 #include "sma/log_ring.h"
 #include "sma/text.h"
 
@@ -96,19 +97,15 @@ static struct sma_str front_value(struct sma_str text, const char *key)
 }
 
 /* "\ndaily — Daily report (0 9 * * *)" */
-static void put_task(struct sma_store *store, const struct store_command *command,
-                     const char *folder, const char *name)
+static void put_task(const struct store_command *command, const char *folder, const char *name)
 {
-    char path[PATH_MAX], *bytes = NULL;
+    char *bytes = NULL;
     size_t len = 0;
-    struct sma_error error;
     struct sma_buf *text = command->text;
     struct sma_str id = {name, strlen(name) - 3};
-    int path_len = snprintf(path, sizeof path, "%s/%s", folder, name);
     sma_buf_put_text(text, "\n");
     put_cut(text, id, VALUE_BYTES_MAX);
-    if (path_len < 0 || (size_t)path_len >= sizeof path ||
-        sma_sys_read_file(store->sys, path, TASK_BYTES_MAX, &bytes, &len, &error) != SMA_ERR_OK)
+    if (sma_read_beneath(folder, name, TASK_BYTES_MAX, &bytes, &len, NULL) != SMA_ERR_OK)
         return;
     struct sma_str all = {bytes, len};
     struct sma_str title = front_value(all, "name"), cron = front_value(all, "cron");
@@ -136,7 +133,7 @@ enum sma_err sma_store_show_tasks(struct sma_store *store, const struct store_co
     bool may_see = standing_of(store, command) >= SMA_STANDING_ADMIN;
     for (uint32_t i = 0; i < count; i++) {
         if (may_see && i < SMA_TASKS_SHOWN_COUNT_MAX)
-            put_task(store, command, folder, names[i]);
+            put_task(command, folder, names[i]);
         free(names[i]);
     }
     if (may_see && (is_more || count > SMA_TASKS_SHOWN_COUNT_MAX))

@@ -27,9 +27,11 @@ void sma_store_format_facts(struct sma_store *store, const struct sma_ingress *i
         .group_key = in->group_key,
         .preparation = in->preparation,
         .wants_role = how->wants_role,
+        .is_role_open = how->is_role_open,
         .control = how->wants_role || how->is_run_command ? in->control : 0,
         .is_apart = in->is_forward || how->is_run_command ||
                     (in->kind == SMA_EVENT_CONTROL && in->is_edited),
+        .is_behind = in->is_behind,
         .change = in->change,
         .is_group = in->is_group,
         .is_admin = in->is_group && in->role == SMA_ROLE_ADMIN,

@@ -37,19 +37,77 @@ static SMA_CHECKED enum sma_err end_note(struct sma_store *store, uint64_t seq)
     return err == SMA_ERR_EXISTS ? SMA_ERR_OK : err;
 }
 
-enum sma_err sma_store_add_note(struct sma_store *store, struct store_chat *chat, uint64_t seq)
+/* -- a register: the newest state of each message, once ---------------------------------------- */
+static uint64_t hash_target(const struct sma_store *store, struct sma_str message_id)
+{
+    return message_id.len == 0 ? 0
+                               : sma_siphash(store->hash_key, message_id.ptr, message_id.len) | 1;
+}
+
+/* The note of this message that waits and that no open run has been told; NULL = none. */
+static struct store_note *find_note(struct sma_store *store, struct store_chat *chat,
+                                    uint64_t target)
+{
+    for (uint32_t i = store->runs->note_count; target != 0 && i-- > 0;) {
+        struct store_note *note = &store->runs->notes[i];
+        if (note->chat == chat && note->target == target && !sma_store_is_addition(chat, note->seq))
+            return note;
+    }
+    return NULL;
+}
+
+bool sma_store_wants_note_line(struct sma_store *store, struct store_chat *chat,
+                               struct sma_str message_id)
+{
+    const struct store_note *note = find_note(store, chat, hash_target(store, message_id));
+    return note == NULL || sma_ctx_wall(store->ctx) - note->lined_ms >= STORE_NOTE_LINE_MS;
+}
+
+/* Of the chat's, the oldest: nobody else's is touched. */
+static SMA_CHECKED enum sma_err drop_oldest(struct sma_store *store, struct store_chat *chat)
 {
     struct store_runs *runs = store->runs;
+    uint32_t place = 0;
+    while (runs->notes[place].chat != chat)
+        place++;
+    uint64_t oldest = runs->notes[place].seq;
+    remove_at(runs, place);
+    runs->note_dropped_count++;
+    if ((runs->note_dropped_count & (runs->note_dropped_count - 1)) == 0)
+        sma_ctx_log(store->ctx, SMA_LOG_WARN,
+                    "%s: more than %d changed messages wait to be told; the oldest is not told any "
+                    "more (%u so far)",
+                    chat->key, STORE_NOTE_COUNT_MAX, runs->note_dropped_count);
+    return end_note(store, oldest);
+}
+
+enum sma_err sma_store_add_note(struct sma_store *store, struct store_chat *chat, uint64_t seq,
+                                struct sma_str message_id)
+{
+    struct store_runs *runs = store->runs;
+    uint64_t target = hash_target(store, message_id);
+    struct store_note *known = find_note(store, chat, target);
+    bool may_end = sma_state_is_in_transaction(store->state); /* else it is the start, by row */
+    bool is_lined = may_end && sma_store_wants_note_line(store, chat, message_id);
+    struct store_note note = {.chat = chat,
+                              .seq = seq,
+                              .target = target,
+                              .lined_ms = is_lined        ? sma_ctx_wall(store->ctx)
+                                          : known != NULL ? known->lined_ms
+                                                          : 0};
     if (!sma_store_grow(&runs->notes, runs->note_count, &runs->note_cap, sizeof *runs->notes))
         return SMA_ERR_NOMEM;
-    runs->notes[runs->note_count++] = (struct store_note){.chat = chat, .seq = seq};
+    known = find_note(store, chat, target); /* the list may have moved */
+    if (known != NULL && may_end) {
+        uint64_t older = known->seq;
+        remove_at(runs, (uint32_t)(known - runs->notes));
+        SMA_TRY(end_note(store, older));
+    }
+    runs->notes[runs->note_count++] = note;
     chat->held_count++;
     sma_store_note_addition(store, chat);
-    if (runs->note_count <= STORE_NOTE_COUNT_MAX || !sma_state_is_in_transaction(store->state))
-        return SMA_ERR_OK;
-    uint64_t oldest = runs->notes[0].seq;
-    remove_at(runs, 0);
-    return end_note(store, oldest);
+    bool is_full = may_end && sma_store_count_notes(store, chat) > STORE_NOTE_COUNT_MAX;
+    return is_full ? drop_oldest(store, chat) : SMA_ERR_OK;
 }
 
 bool sma_store_has_notes(const struct sma_store *store, const struct store_chat *chat)

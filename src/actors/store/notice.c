@@ -221,18 +221,19 @@ enum sma_err sma_store_busy_notices(struct sma_store *store)
 {
     for (uint32_t i = 0; i < store->intake->busy_count; i++) {
         struct store_busy *busy = &store->intake->busy[i];
-        if (!is_waiting(store, busy->chat, busy->seq))
+        const struct sma_ingress *in = SMA_MSG_BODY(busy->msg, struct sma_ingress);
+        const struct sma_route *route = &in->route;
+        /* what is forwarded waits for the words before it alone */
+        if (in->is_behind || !is_waiting(store, busy->chat, busy->seq))
             continue;
         if (sma_store_approval_of_chat(store, busy->chat) != NULL) {
-            enum sma_err err = sma_store_remind(
-                store, busy->chat, &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route, busy->seq);
+            enum sma_err err = sma_store_remind(store, busy->chat, route, busy->seq);
             if (err != SMA_ERR_OK)
                 return err;
             continue;
         }
         if (!may_notice(&busy->chat->busy_notice_ns, sma_ctx_now(store->ctx)))
             continue;
-        const struct sma_route *route = &SMA_MSG_BODY(busy->msg, struct sma_ingress)->route;
         uint32_t position = sma_queue_position(store->queue, busy->chat->id, busy->seq);
         enum sma_language language = sma_store_language(store, route);
         sma_buf_clear(&store->scratch.text);

@@ -346,6 +346,7 @@ static void take_up_out(struct sma_store *store, struct store_row *row)
     struct store_out *out = row->out;
     row->is_handed = out->is_out;
     row->is_stopped = out->is_stopped;
+    row->steps_aside = out->steps_aside;
     row->is_repeat = false;
     if (out->is_out)
         store->outbox->lanes[row->adapter].credits--;

@@ -47,6 +47,8 @@ SMA_CHECKED enum sma_err sma_store_card_id(const struct sma_state_delivery *requ
 uint32_t sma_store_replies_left(struct sma_store *store, const struct store_chat *chat,
                                 uint64_t seq, const struct sma_route *route);
 void sma_store_receipt(struct sma_store *store, struct sma_msg **msg);
+/** LATE: what the chat is to be sent behind it is handed out. */
+void sma_store_late(struct sma_store *store, const struct sma_late *late);
 /** The other chat's deliveries come behind the chat's own. */
 void sma_store_merge_rows(struct sma_store *store, struct store_chat *chat,
                           struct store_chat *other);

@@ -22,6 +22,7 @@ struct store_out
     uint8_t adapter;
     bool is_out;       /* it holds the row and a credit; otherwise the row was given back */
     bool is_attempted; /* ... by then */
+    bool steps_aside;  /* a late file: others of its chat pass, wherever it is */
     bool is_stopped;   /* /stop came while it was with the dispatcher */
 };
 
@@ -39,6 +40,7 @@ struct store_row
     uint8_t aside;   /* nobody can deliver it now, another start may: index in asides + 1 */
     bool has_waiter, is_repeat;
     bool is_long_held; /* so long that the owner was told */
+    bool steps_aside;  /* as in store_out */
     /* given back: not to be attempted before due_ns, in the list of such rows; 0 = it may be */
     struct store_row *held_prev, *held_next;
     uint64_t due_ns;

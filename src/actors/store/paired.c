@@ -5,6 +5,7 @@
 #include "item.h"
 #include "people.h"
 #include "people_priv.h"
+#include "runs.h"
 #include "store.h"
 
 #include "runtime/chat/state_read.h"
@@ -46,9 +47,9 @@ static enum sma_err release_row(void *user, const struct sma_state_message *mess
     }
     if (err == SMA_ERR_OK)
         err = sma_state_set_row_state(store->state, seq, SMA_ROW_WAITING);
+    chat->has_behind |= facts.is_behind;
     if (err == SMA_ERR_OK)
-        err = is_held ? sma_queue_push_held(store->queue, chat->id, seq)
-                      : sma_queue_push_accepted(store->queue, chat->id, seq);
+        err = sma_store_queue_accepted(store, chat, seq, message->user_id, is_held);
     if (err == SMA_ERR_OK && is_held)
         err = sma_store_hold(store, chat, seq, &facts.route, NULL, false);
     kept->is_released = err == SMA_ERR_OK;
@@ -337,6 +338,8 @@ enum sma_err sma_store_is_pairing_answer(struct sma_store *store, const struct s
         sma_store_standing(store, NULL, &in->route, false) < SMA_STANDING_OWNER)
         return SMA_ERR_OK;
     enum sma_err err = has_code(store, words.code.text, ret_is_answer);
+    if (err == SMA_ERR_OK && !*ret_is_answer)
+        err = sma_store_program_has_code(store, words.code.text, ret_is_answer);
     *ret_is_answer = *ret_is_answer || words.is_only_pairing;
     return err;
 }
@@ -347,6 +350,10 @@ enum sma_err sma_store_answer_pairing(struct sma_store *store, const struct sma_
     struct sma_pairing_words words;
     if (!sma_pairing_read_words(in->text, &words))
         return SMA_ERR_BADINPUT;
+    bool is_program;
+    SMA_TRY(sma_store_program_has_code(store, words.code.text, &is_program));
+    if (is_program)
+        return sma_store_program_answer(store, in, seq, words.code.text, words.is_approved);
     struct answer answer = {
         .is_approved = words.is_approved, .standing = SMA_ACCESS_MEMBER, .by = &in->route};
     SMA_TRY(answer_code(store, words.code.text, &answer));

@@ -72,6 +72,23 @@ SMA_CHECKED enum sma_err sma_store_is_pairing_answer(struct sma_store *store,
 /** Carry it out and answer. In the open transaction. */
 SMA_CHECKED enum sma_err sma_store_answer_pairing(struct sma_store *store,
                                                   const struct sma_ingress *in, uint64_t seq);
+/* -- program_held.c ---------------------------------------------------------------------------- */
+/** MCP_HELD: owners are asked once for each digest; the answer says whether one has accepted it. */
+void sma_store_program_held(struct sma_store *store, struct sma_msg *question);
+/** Is it the code of such a question, of the newest one or of the one before? @return OK | IO |
+ *  CORRUPT | NOMEM */
+SMA_CHECKED enum sma_err sma_store_program_has_code(struct sma_store *store, const char *code,
+                                                    bool *ret_has);
+/** An owner answers it; told him. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_program_answer(struct sma_store *store,
+                                                  const struct sma_ingress *in, uint64_t seq,
+                                                  const char *code, bool is_accepted);
+/** A button was pressed. *ret_is_program: of such a question; what is said of it is in
+ *  scratch.text. *ret_is_ruled: and it counts. In the open transaction. */
+SMA_CHECKED enum sma_err sma_store_program_press(struct sma_store *store,
+                                                 const struct sma_ingress *in, bool *ret_is_program,
+                                                 bool *ret_is_ruled);
+
 /** The owner's side has let this group in: only there a platform's word about a role counts. In
  *  doubt false. */
 bool sma_store_is_let_in(struct sma_store *store, const struct sma_route *route);

@@ -14,6 +14,8 @@
  *   {"via","by","since"}; via:
  *                                "paired" "spoke" "history" (let in), "rejected"
  *   grouping/<channel>/<chat id> the code of that group
+ *   program/<MCP server>         the question to owners about its program: {"code",...}
+ *                                (program_held.c)
  *   stranger/<chat key>          a private chat that a stranger began: {"channel","userId",...};
  *   until he is paired, or leaves
  *
@@ -32,6 +34,7 @@
 #define STORE_PAIRED_CALL 2u /* outbox keys, with step 0: the notice that a pairing is confirmed */
 #define STORE_PAIR_NEW_CALL \
     3u /* ... and those that tell owners of a new code, 3 .. 3 + HOME_COUNT_MAX - 1 */
+#define STORE_HELD_CALL 8u /* ... and of programs that are held: the first free one up to 15 */
 
 enum store_group_word
 {

@@ -175,7 +175,8 @@ static enum sma_err make_question(void *user, const struct sma_state_message *me
     const struct sma_prepare prepare = {.seq = message->seq,
                                         .route = facts.route,
                                         .preparation = facts.preparation,
-                                        .wants_role = facts.wants_role || facts.may_answer};
+                                        .wants_role = facts.wants_role || facts.may_answer,
+                                        .is_role_open = facts.is_role_open && !facts.may_answer};
     asking->msg = sma_store_made(asking->store, sma_msg_make_prepare(&prepare));
     return SMA_ERR_OK;
 }
@@ -326,7 +327,7 @@ static SMA_CHECKED enum sma_err write_found(struct conclusion *end, struct store
         SMA_TRY(sma_store_remember_name(store, end->chat, facts));
     }
     facts->preparation = SMA_STR("");
-    facts->wants_role = false;
+    facts->wants_role = facts->is_role_open = false;
     facts->is_admin = facts->is_admin || (facts->is_group && end->role == SMA_ROLE_ADMIN);
     sma_buf_clear(&store->scratch.facts);
     sma_store_facts_put(&store->scratch.facts, facts);
@@ -360,7 +361,7 @@ static enum sma_err conclude_row(void *user, const struct sma_state_message *mes
         const struct sma_command *command = sma_command_of((enum sma_control)facts.control);
         bool judges_itself =
             end->is_control && command != NULL && (command->traits & SMA_COMMAND_RULES) != 0;
-        end->is_refused = end->role != SMA_ROLE_ADMIN && !judges_itself;
+        end->is_refused = end->role != SMA_ROLE_ADMIN && !judges_itself && !facts.is_role_open;
         if (end->is_refused) {
             SMA_TRY(note_refused(end, &facts, message->event_key));
             return refuse_all(end, &facts.route);

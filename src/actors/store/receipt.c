@@ -12,7 +12,11 @@
 
 #include "runtime/approval/consent.h"
 #include "runtime/chat/state_read.h"
+#include "runtime/text/attach_text.h"
 #include "sma/notices.h"
+#include "sma/text.h"
+
+#include <stdio.h>
 
 #define NOTICE_BYTES_MAX 4096
 
@@ -55,25 +59,38 @@ static bool may_ride(const struct store_row *row, const struct sma_receipt *rece
 }
 
 /* The platform does not show these words, and nobody but the person can say it differently: the run
- * is over. Of a text before its end the model hears, and can. */
-static SMA_CHECKED enum sma_err tell_refused(struct sma_store *store, const struct store_row *row)
+ * is over. Of a text before its end the model hears, and can. Of a file that did not get there the
+ * person hears in any case: the words about it are there. */
+static SMA_CHECKED enum sma_err tell_refused(struct sma_store *store, const struct store_row *row,
+                                             const struct sma_receipt *receipt)
 {
     SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_delivery refused;
     struct store_facts facts;
-    if (sma_store_is_interim(store, row))
-        return SMA_ERR_OK;
     enum sma_err err = sma_state_delivery_read(store->state, row->id, &rows, &refused);
     if (err == SMA_ERR_OK)
         err = sma_store_facts_get(refused.route, &facts);
     if (err != SMA_ERR_OK)
         return sma_store_is_row_damage(store, err) ? SMA_ERR_OK : err;
-    if (!sma_intent_is_answer(refused.intent))
+    struct sma_attach_reader reader;
+    struct sma_attach_line file;
+    sma_attach_reader_init(&reader, refused.text);
+    bool is_file = sma_attach_next_file(&reader, &file) && receipt->part + 1 >= receipt->part_count;
+    if (!sma_intent_is_answer(refused.intent) || (!is_file && sma_store_is_interim(store, row)))
         return SMA_ERR_OK;
     facts.route.chat_key = row->chat->state->key;
     struct sma_buf text;
     sma_buf_init(&text, NOTICE_BYTES_MAX);
-    sma_notice_format(&text, sma_store_language(store, &facts.route), SMA_NOTICE_ANSWER_REFUSED);
+    char name[128] = "";
+    if (is_file)
+        snprintf(name, sizeof name, "%.*s", (int)sma_utf8_cut(file.target, sizeof name - 1),
+                 file.target.ptr);
+    bool is_unknown = receipt->state == SMA_DELIVERY_UNKNOWN;
+    sma_notice_format(&text, sma_store_language(store, &facts.route),
+                      !is_file     ? SMA_NOTICE_ANSWER_REFUSED
+                      : is_unknown ? SMA_NOTICE_FILE_UNKNOWN
+                                   : SMA_NOTICE_FILE_FAILED,
+                      name);
     struct sma_step_delivery delivery = {.call = STORE_REFUSED_CALL,
                                          .intent = SMA_INTENT_ERROR,
                                          .route = facts.route,
@@ -125,8 +142,8 @@ static SMA_CHECKED enum sma_err write_receipt(struct sma_store *store, struct st
         sma_store_heal_long_hold(store, row);
     if (is_sent || receipt->state == SMA_DELIVERY_UNKNOWN)
         err = write_sent_line(store, row);
-    else if (receipt->is_content_refused)
-        err = tell_refused(store, row);
+    if (err == SMA_ERR_OK && receipt->is_content_refused)
+        err = tell_refused(store, row, receipt);
     return err == SMA_ERR_OK ? sma_store_finish_row(store, row) : err;
 }
 

@@ -67,7 +67,7 @@ static void name_effects(const struct sma_buf *calls, struct sma_buf *names)
     {
         const char *name = json_string_value(json_object_get(item, "tool"));
         enum sma_tool tool = sma_tool_find(sma_str(name == NULL ? "" : name));
-        if (!sma_tool_is_gated(tool) || (seen >> tool & 1) != 0)
+        if (!sma_tool_is_gated(tool) || sma_tool_only_reads(tool) || (seen >> tool & 1) != 0)
             continue;
         seen |= UINT32_C(1) << tool;
         if (names->len > 0)

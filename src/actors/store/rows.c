@@ -31,7 +31,8 @@ static void drop_row(struct sma_store *store, struct store_row *row)
 struct store_row *sma_store_first_row(const struct store_chat *chat)
 {
     struct store_row *row = chat->first;
-    while (row != NULL && row->aside != 0)
+    while (row != NULL &&
+           (row->aside != 0 || (row->steps_aside && (row->due_ns != 0 || row->is_handed))))
         row = row->next;
     return row;
 }

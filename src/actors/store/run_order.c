@@ -27,6 +27,7 @@ struct load
     struct sma_buf *buf;
     struct sma_run_order order; /* ptr of a slice is an offset into buf until everything is there */
     enum sma_standing standing; /* the least so far */
+    bool has_pieces;            /* of a text that was cut by who sent it */
 };
 
 /* -- what its author may do -------------------------------------------------------------------- */
@@ -188,7 +189,10 @@ static SMA_CHECKED enum sma_err load_message(struct load *load, uint64_t seq,
     *to = (struct store_facts){.wall_ms = facts.wall_ms,
                                .control = facts.control,
                                .change = facts.change,
+                               .is_behind = facts.is_behind,
                                .is_group = facts.is_group};
+    if (sma_str_starts_with(facts.group_key, SMA_STR(SMA_GROUP_KEY_PASTE)))
+        to->group_key = SMA_STR(SMA_GROUP_KEY_PASTE);
     to->route.chat_key = keep(load, message->chat->key);
     to->route.channel = keep(load, facts.route.channel);
     to->route.chat_id = keep(load, facts.route.chat_id);
@@ -268,6 +272,7 @@ static struct sma_collected collected_of(uint64_t seq, const struct store_facts 
 {
     return (struct sma_collected){.seq = seq,
                                   .change = facts->change,
+                                  .is_behind = facts->is_behind,
                                   .wall_ms = facts->wall_ms,
                                   .user_id = facts->route.user_id,
                                   .user_name = facts->route.user_name,
@@ -297,8 +302,40 @@ static SMA_CHECKED enum sma_err load_collected(struct load *load, struct store_o
             return err;
         }
         to->collected[to->collected_count++] = collected_of(run->collected[i], &facts, &parts);
+        load->has_pieces |= facts.group_key.len > 0;
+        to->collected[to->collected_count - 1].is_piece = facts.group_key.len > 0;
     }
     return SMA_ERR_OK;
+}
+
+static void add_bytes(struct sma_buf *buf, struct sma_str *text)
+{
+    size_t at = (size_t)text->ptr; /* an offset; the text may move */
+    char *room = sma_buf_reserve(buf, text->len);
+    if (room != NULL && text->len > 0)
+        memcpy(room, buf->ptr + at, text->len);
+    buf->len += room == NULL ? 0 : text->len;
+}
+
+/* A text that the platform's client cut because it is long is one again, in the order in which it
+ * was sent, with nothing between. The pieces stay, without words: their ids are still answered. */
+static void join_pieces(struct load *load, uint64_t seq)
+{
+    struct sma_run_order *to = &load->order;
+    size_t start = load->buf->len;
+    bool is_put = false;
+    for (uint32_t i = 0; i <= to->collected_count; i++) {
+        bool is_behind = i < to->collected_count && to->collected[i].seq < seq;
+        if (!is_behind && !is_put) {
+            add_bytes(load->buf, &to->text);
+            is_put = true;
+        }
+        if (i < to->collected_count && to->collected[i].is_piece) {
+            add_bytes(load->buf, &to->collected[i].text);
+            to->collected[i].text = SMA_STR("");
+        }
+    }
+    to->text = (struct sma_str){(const char *)start, load->buf->len - start};
 }
 
 static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *order)
@@ -319,6 +356,8 @@ static SMA_CHECKED enum sma_err load_all(struct load *load, struct store_order *
     load->order.is_group = facts.is_group;
     load->order.is_compaction = sma_store_is_run_command(&facts);
     SMA_TRY(load_collected(load, order));
+    if (load->has_pieces && facts.group_key.len > 0)
+        join_pieces(load, seq);
     if (order->is_resumed)
         SMA_TRY(load_steps(load, seq));
     if (order->is_resumed)

@@ -149,7 +149,7 @@ void sma_store_run_end(struct sma_store *store, struct store_run *run)
 enum sma_err sma_store_leave_run(struct sma_store *store, struct store_run *run)
 {
     sma_store_run_end(store, run);
-    return sma_queue_hold(store->queue, run->chat->id);
+    return sma_queue_hold(store->queue, run->chat->id, 0);
 }
 
 enum sma_err sma_store_park_rows(struct sma_store *store, struct store_run *run)

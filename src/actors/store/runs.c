@@ -17,28 +17,104 @@
 
 #include <stdlib.h>
 
+/* The same in all chats and at all bots of a platform. */
+static uint32_t person_in(const struct sma_store *store, struct sma_str channel,
+                          struct sma_str user_id)
+{
+    struct sma_str platform = sma_bot_platform(channel);
+    return (uint32_t)(sma_siphash(store->hash_key, platform.ptr, platform.len) ^
+                      sma_siphash(store->hash_key, user_id.ptr, user_id.len)) |
+           1;
+}
+
 static uint32_t concurrency(const struct sma_store *store)
 {
     int wanted = store->config->agent_concurrency;
     return wanted < 1 ? 1 : wanted > SMA_CONCURRENCY_MAX ? SMA_CONCURRENCY_MAX : (uint32_t)wanted;
 }
 
-/* A run that waits for words of its person, or for outside servers, leaves its place to others. */
-static bool has_place(const struct sma_store *store, uint32_t open_count)
+enum sma_err sma_store_queue_accepted(struct sma_store *store, const struct store_chat *chat,
+                                      uint64_t seq, struct sma_str user_id, bool is_held)
+{
+    const struct sma_state_chat *known = sma_state_chat_by_id(store->state, chat->id);
+    store->runs->author =
+        (struct store_author){seq, known == NULL ? 1 : person_in(store, known->channel, user_id)};
+    enum sma_err err = is_held ? sma_queue_push_held(store->queue, chat->id, seq)
+                               : sma_queue_push_accepted(store->queue, chat->id, seq);
+    store->runs->author.seq = 0;
+    return err;
+}
+
+uint32_t sma_store_person_of(void *user, uint64_t seq)
+{
+    struct sma_store *store = user;
+    struct sma_state_head head;
+    if (seq == store->runs->author.seq)
+        return store->runs->author.person;
+    if (sma_state_head_get(store->state, seq, &head) != SMA_ERR_OK)
+        return 1; /* its start will say that it cannot be read */
+    const struct sma_state_chat *chat = sma_state_chat_by_id(store->state, head.chat_id);
+    return person_in(store, chat == NULL ? SMA_STR("") : chat->channel, head.user_id);
+}
+
+/* A run that waits for words of its person leaves its place to others, and one that has made no
+ * step for longer than calls or a model usually take: a command, a server, a page or a model is
+ * slow. Who has no run open does not wait so long for a model that others have asked. Its next step
+ * has the place again. Nothing of it is stored. */
+static uint64_t place_until_ns(const struct sma_store *store, const struct store_run *run,
+                               uint32_t running)
+{
+    uint64_t ms = run->place_ms;
+    if (store->config->agent_is_strict)
+        return UINT64_MAX;
+    if (running == 0 && ms > SMA_PLACE_OTHER_MS)
+        ms = SMA_PLACE_OTHER_MS;
+    return run->steering.is_asking ? 0 : run->place_ns + ms * SMA_NS_PER_MS;
+}
+
+void sma_store_keep_place(const struct sma_store *store, struct store_run *run, bool is_calling)
+{
+    run->place_ns = sma_ctx_now(store->ctx);
+    run->place_ms = is_calling ? SMA_PLACE_CALL_MS : SMA_PLACE_MODEL_MS;
+}
+
+/* For a person of whom so many run. Nobody takes the last ones: half of what is left is others'. */
+static bool has_place(const struct sma_store *store, uint32_t open_count, uint32_t running)
 {
     uint32_t places = concurrency(store);
-    for (uint32_t i = 0; open_count >= places && i < store->runs->open_count; i++) {
-        const struct store_run *run = store->runs->entries[i];
-        bool leaves = run->steering.is_asking || run->steering.has_no_place;
-        places += leaves && places < SMA_CONCURRENCY_MAX;
+    uint64_t now = sma_ctx_now(store->ctx);
+    for (uint32_t i = 0; open_count >= places && i < store->runs->open_count; i++)
+        places += place_until_ns(store, store->runs->entries[i], running) <= now &&
+                  places < SMA_CONCURRENCY_MAX;
+    return open_count < places && open_count + running < SMA_CONCURRENCY_MAX;
+}
+
+/* When a place is left. Only while somebody waits for one, so that nobody is woken for nothing. */
+static uint64_t places_wake(const struct sma_store *store)
+{
+    uint32_t chat_id, running = sma_queue_running(store->queue, 0);
+    uint64_t seq, wake = UINT64_MAX, now = sma_ctx_now(store->ctx);
+    if (has_place(store, store->runs->open_count, running) ||
+        !sma_queue_peek(store->queue, &chat_id, &seq))
+        return UINT64_MAX;
+    for (uint32_t i = 0; i < store->runs->open_count; i++) {
+        uint64_t until_ns = place_until_ns(store, store->runs->entries[i], running);
+        if (until_ns > now && until_ns < wake)
+            wake = until_ns;
     }
-    return open_count < places;
+    return wake;
+}
+
+static bool may_start(const struct sma_store *store)
+{
+    return sma_store_may_write(store) && sma_store_deferred_count(store) == 0 &&
+           !sma_store_is_quarantined(store);
 }
 
 bool sma_store_has_room(const struct sma_store *store)
 {
-    return sma_store_may_write(store) && sma_store_deferred_count(store) == 0 &&
-           has_place(store, store->runs->open_count) && !sma_store_is_quarantined(store);
+    return may_start(store) &&
+           has_place(store, store->runs->open_count, sma_queue_running(store->queue, 0));
 }
 
 static bool is_ending_in(const struct sma_store *store, const struct store_chat *chat)
@@ -49,13 +125,17 @@ static bool is_ending_in(const struct sma_store *store, const struct store_chat 
     return false;
 }
 
-bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat)
+bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat,
+                             struct sma_str user_id)
 {
     const struct store_runs *runs = store->runs;
     uint32_t other_chat;
     uint64_t other_seq;
     /* Runs that end in this very batch count: the agent still has them. */
-    return sma_store_has_room(store) && has_place(store, runs->open_count + runs->ended_count) &&
+    uint32_t person = person_in(store, chat->state->channel, user_id);
+    return may_start(store) &&
+           has_place(store, runs->open_count + runs->ended_count,
+                     sma_queue_running(store->queue, person)) &&
            runs->suspect_count == 0 && !runs->is_cautious && chat->run == NULL &&
            !is_ending_in(store, chat) && !sma_queue_is_busy(store->queue, chat->id) &&
            sma_queue_chat_waiting(store->queue, chat->id) == 0 &&
@@ -82,6 +162,7 @@ static SMA_CHECKED enum sma_err add_run(struct sma_store *store, struct store_ch
     run->seq = seq;
     run->started_ns = sma_ctx_now(store->ctx);
     run->stamps.run_ns = run->started_ns;
+    sma_store_keep_place(store, run, false);
     run->key_len = (uint32_t)key.len;
     memcpy(run->key, key.ptr, key.len);
     sma_store_enter_run(store, run, chat);
@@ -94,7 +175,8 @@ void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq)
 {
     struct store_run *run;
-    if (sma_queue_hold(store->queue, chat->id) != SMA_ERR_OK ||
+    uint32_t person = person_in(store, chat->state->channel, ingress->route.user_id);
+    if (sma_queue_hold(store->queue, chat->id, person) != SMA_ERR_OK ||
         add_run(store, chat, seq, &run) != SMA_ERR_OK)
         sma_ctx_fatal(store->ctx, "out of memory");
     run->stamps = ingress->stamps;
@@ -360,6 +442,8 @@ static enum sma_err start_queued(struct sma_store *store, void *ctx)
                                         .is_decided = head.state == SMA_ROW_PARKED &&
                                                       !sma_store_is_waiting_run(store, start->seq)};
     bool is_parked = head.state == SMA_ROW_PARKED;
+    if (start->order.is_decided) /* it goes on with calls */
+        sma_store_keep_place(store, run, true);
     SMA_TRY(start->order.is_resumed ? prepare_resumed(store, run, &head, &start->order.attempt)
                                     : collect(store, run));
     if (is_parked)
@@ -492,7 +576,8 @@ static uint64_t wake(const struct sma_store *store)
     uint64_t waits = sma_store_waits_wake(store), suspects = sma_store_suspects_wake(store);
     if (sma_store_is_retrying(store))
         return UINT64_MAX;
-    return waits < suspects ? waits : suspects;
+    uint64_t places = places_wake(store), first = waits < suspects ? waits : suspects;
+    return first < places ? first : places;
 }
 
 static void fini(struct sma_store *store)

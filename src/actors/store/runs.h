@@ -29,6 +29,9 @@ struct store_run
     uint8_t end;            /* how it left: enum store_run_end, for the log */
     struct sma_usage usage; /* of its steps */
     uint32_t last_step;     /* stored ones */
+    /* its last step; so long after it, it waits for something slow: its place is another's */
+    uint64_t place_ns;
+    uint32_t place_ms;
     struct store_steering
     {
         bool is_due;                      /* something waits that may go into it */
@@ -37,7 +40,6 @@ struct store_run
         uint64_t told[STORE_COLLECT_COUNT_MAX];
         bool is_asking;     /* it waits for words of its person ... */
         uint64_t asked_seq; /* ... that came after this message */
-        bool has_no_place;  /* it waits for servers alone */
     } steering;
     uint32_t collected_count;
     uint64_t collected[STORE_COLLECT_COUNT_MAX];
@@ -45,8 +47,15 @@ struct store_run
     char key[]; /* of its chat, as RUN says it; NUL-terminated */
 };
 
-/** May a message of this chat start before its commit? */
-bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat);
+/** May a message of this person in this chat start before its commit? */
+bool sma_store_may_start_now(const struct sma_store *store, const struct store_chat *chat,
+                             struct sma_str user_id);
+/** Of the author of a message in the rows, for the queue: the same in all chats of a platform. */
+uint32_t sma_store_person_of(void *store, uint64_t seq);
+/** A message that has just been written, by this person: its row need not be read for that. */
+SMA_CHECKED enum sma_err sma_store_queue_accepted(struct sma_store *store,
+                                                  const struct store_chat *chat, uint64_t seq,
+                                                  struct sma_str user_id, bool is_held);
 /** Start a just accepted message: RUN leaves at once. */
 void sma_store_start_now(struct sma_store *store, struct store_chat *chat,
                          const struct sma_ingress *ingress, uint64_t seq);
@@ -63,7 +72,7 @@ bool sma_store_next_collected(const struct sma_store *store, uint64_t run_seq, u
                               uint64_t *ret_seq);
 /** It leaves the agent because people are asked; for the log. */
 void sma_store_note_asks(struct store_run *run);
-/** A run could start now, if its chat were free. */
+/** The next run could start now, if its chat were free. */
 bool sma_store_has_room(const struct sma_store *store);
 void sma_store_step(struct sma_store *store, struct sma_msg **msg);
 void sma_store_done(struct sma_store *store, struct sma_msg **msg);
@@ -116,7 +125,10 @@ bool sma_store_is_addition(const struct store_chat *chat, uint64_t seq);
 /** A waiting NOTE: its author's next request in this chat is told. In the open transaction, or at
  *  start. */
 SMA_CHECKED enum sma_err sma_store_add_note(struct sma_store *store, struct store_chat *chat,
-                                            uint64_t seq);
+                                            uint64_t seq, struct sma_str message_id);
+/** Is its change worth a line of history now? One that changes all the time has one a minute. */
+bool sma_store_wants_note_line(struct sma_store *store, struct store_chat *chat,
+                               struct sma_str message_id);
 /** A piece of an album waits no more, if it is one. */
 void sma_store_drop_collected(struct sma_store *store, uint64_t seq);
 

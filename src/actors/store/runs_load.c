@@ -146,9 +146,12 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
     uint8_t kind = head->kind;
     bool is_held = false, is_quiet = false, is_run = kind == SMA_EVENT_MESSAGE;
     struct store_facts facts;
+    struct sma_str message_id = SMA_STR("");
     enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
     if (err == SMA_ERR_OK && sma_store_facts_get(message.facts, &facts) == SMA_ERR_OK) {
         is_quiet = sma_store_wants_quiet(store, &facts.route);
+        chat->has_behind |= facts.is_behind;
+        message_id = facts.change == SMA_CHANGE_EDIT ? facts.route.message_id : SMA_STR("");
         is_run =
             is_run || facts.is_retry || (!facts.wants_role && sma_store_is_run_command(&facts));
     }
@@ -158,7 +161,7 @@ static SMA_CHECKED enum sma_err queue_waiting(struct sma_store *store, struct st
         err = SMA_ERR_OK; /* its start will say that it cannot be read */
     }
     if (err == SMA_ERR_OK && kind == SMA_EVENT_NOTE)
-        return sma_store_add_note(store, chat, seq);
+        return sma_store_add_note(store, chat, seq, message_id);
     if (err != SMA_ERR_OK || !is_run)
         return err;
     if (run_seq != 0)
@@ -191,8 +194,10 @@ static SMA_CHECKED enum sma_err queue_row(struct sma_store *store, struct store_
     bool is_asked_about = head->state == SMA_ROW_PARKED && head->run_seq == 0 &&
                           (sma_store_is_waiting_run(store, head->seq) ||
                            sma_store_approval_of_run(store, head->seq) != NULL);
-    if (is_asked_about || sma_store_run_find(store, head->seq) != NULL)
-        return sma_queue_hold(store->queue, chat->id);
+    if (is_asked_about)
+        return sma_queue_hold(store->queue, chat->id, 0);
+    if (sma_store_run_find(store, head->seq) != NULL)
+        return sma_queue_hold(store->queue, chat->id, sma_store_person_of(store, head->seq));
     if (head->state == SMA_ROW_WAITING)
         return queue_waiting(store, chat, head);
     if (head->run_seq == 0)
@@ -216,7 +221,7 @@ static SMA_CHECKED enum sma_err load_row(struct sma_store *store, uint64_t seq)
         err = find_chat(store, &head, &chat);
     if (err == SMA_ERR_OK && sma_store_is_aside(store, chat->state)) {
         sma_store_note_aside_message(store, chat->state); /* nobody could get its answer */
-        return sma_queue_hold(store->queue, chat->id);
+        return sma_queue_hold(store->queue, chat->id, 0);
     }
     if (err == SMA_ERR_OK)
         return queue_row(store, chat, &head);

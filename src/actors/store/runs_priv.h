@@ -9,7 +9,8 @@
 #include "runtime/chat/state_model.h"
 
 #define STORE_SUSPECT_COUNT_MAX (SMA_CONCURRENCY_MAX * 2)
-#define STORE_NOTE_COUNT_MAX 512 /* older ones are not told any more */
+#define STORE_NOTE_COUNT_MAX 64  /* of a chat; older ones are not told any more */
+#define STORE_NOTE_LINE_MS 60000 /* what changes all the time has a line of history this often */
 #define STORE_QUARANTINE_S 10    /* a suspect without a step stops nobody else after it */
 
 struct store_collected
@@ -22,6 +23,8 @@ struct store_note
 {
     struct store_chat *chat;
     uint64_t seq;
+    uint64_t target;  /* hash of the message that it is about; 0 = not known */
+    int64_t lined_ms; /* its last line of history */
 };
 
 /* A run that waits for a model. Made from the rows at start and after a failed transaction. */
@@ -62,13 +65,18 @@ struct store_runs
     struct store_collected *orphans; /* collected messages of runs that are not resumed yet */
     uint32_t orphan_count, orphan_cap;
     struct store_note *notes; /* in order */
-    uint32_t note_count, note_cap;
+    uint32_t note_count, note_cap, note_dropped_count;
     struct store_wait *wait_first, *wait_last;
     struct store_map waits; /* seq -> store_wait */
     uint32_t wait_count;    /* those that are due included */
     uint64_t wait_wake_ns;  /* none is due before it */
     bool has_taught;        /* the agent has heard what targets refuse */
     bool has_additions;     /* some open run's steering is due */
+    struct store_author
+    {
+        uint64_t seq; /* 0: none */
+        uint32_t person;
+    } author; /* of the message that is put into the queue right now */
     /* Who is told of ends: those of the start, like the adapter that sends. NULL: nobody */
     const struct sma_hook *hooks;
     size_t hook_count;
@@ -139,6 +147,8 @@ SMA_CHECKED enum sma_err sma_store_order_from_rows(struct sma_store *store,
 /** The step of the open transaction may ask the run's person: what they write from now on is told
  *  to it, in any queue.mode, until its next results. Or it says that the run waits for servers
  *  alone, or goes on: whether it takes a place follows from both. */
+/* From now on it counts in agent.concurrency, for as long as what it does next takes usually. */
+void sma_store_keep_place(const struct sma_store *store, struct store_run *run, bool is_calling);
 void sma_store_note_waiting(struct sma_store *store, struct store_run *run,
                             const struct sma_step *step);
 SMA_CHECKED enum sma_err sma_store_steer_from_row(struct sma_store *store,

@@ -29,6 +29,9 @@ void sma_store_note_addition(struct sma_store *store, const struct store_chat *c
 {
     if (chat->run == NULL || chat->has_two_runs)
         return;
+    if (chat->held_count == 0 && !chat->has_behind && !is_steering(store) &&
+        !chat->run->steering.is_asking)
+        return; /* no row of it is worth reading */
     chat->run->steering.is_due = true;
     store->runs->has_additions = true;
 }
@@ -61,10 +64,9 @@ void sma_store_note_waiting(struct sma_store *store, struct store_run *run,
     } else if (step->kind == SMA_STEP_RESULTS) {
         steering->is_asking = false;
     }
-    if (step->leaves_place)
-        steering->has_no_place = true;
-    else if (step->kind == SMA_STEP_RESULTS || step->kind == SMA_STEP_CHILD)
-        steering->has_no_place = false; /* it goes on */
+    sma_store_keep_place(store, run,
+                         step->kind == SMA_STEP_ANSWER || step->kind == SMA_STEP_NOTE ||
+                             step->opens_calls);
 }
 
 static void forget_told(struct store_run *run, uint64_t seq)
@@ -95,6 +97,18 @@ static bool is_prompt(const struct store_run *run, struct sma_msg *msg)
            sma_control_prompt(steer->messages[0].text, &server, &name, &words);
 }
 
+/* What is forwarded belongs to the words before it in every mode, but answers nothing. */
+static bool may_go_in(const struct sma_store *store, const struct store_run *run,
+                      const struct store_facts *facts)
+{
+    if (wants_own_result(store, &facts->route))
+        return false;
+    if (facts->is_behind)
+        return !run->steering.is_asking;
+    return (is_steering(store) || run->steering.is_asking) && !facts->is_apart &&
+           facts->group_key.len == 0;
+}
+
 /* One waiting message. *ret_is_told false: it waits for a run of its own, and so do those behind
  * it. What cannot be read is such a one: its own start will say so. */
 static SMA_CHECKED enum sma_err tell(struct sma_store *store, struct store_run *run, uint64_t seq,
@@ -108,8 +122,7 @@ static SMA_CHECKED enum sma_err tell(struct sma_store *store, struct store_run *
     enum sma_err err = sma_state_message_read(store->state, seq, &rows, &message);
     if (err == SMA_ERR_OK)
         err = sma_store_facts_get(message.facts, &facts);
-    if (err == SMA_ERR_OK && (message.state != SMA_ROW_WAITING || facts.is_apart ||
-                              facts.group_key.len > 0 || wants_own_result(store, &facts.route)))
+    if (err == SMA_ERR_OK && (message.state != SMA_ROW_WAITING || !may_go_in(store, run, &facts)))
         return SMA_ERR_OK;
     if (err == SMA_ERR_OK)
         err = sma_store_steer_from_row(store, run, seq, &msg);
@@ -133,15 +146,20 @@ static SMA_CHECKED enum sma_err tell_run(struct sma_store *store, struct store_r
     uint64_t seq;
     bool is_held, is_told = true;
     char author[SMA_ID_BYTES_MAX + 1];
+    if (run->chat->held_count == 0 &&
+        !sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
+        run->chat->has_behind = false;
+        return SMA_ERR_OK;
+    }
+    place = 0;
     enum sma_err err = sma_state_head_get(store->state, run->seq, &own);
     if (err != SMA_ERR_OK || own.user_id.len == 0 || own.user_id.len >= sizeof author)
         return err != SMA_ERR_OK && !sma_store_is_damage(store, err) ? err : SMA_ERR_OK;
     memcpy(author, own.user_id.ptr, own.user_id.len);
     struct sma_str user_id = {author, own.user_id.len};
     SMA_TRY(sma_store_tell_notes(store, run, user_id));
-    bool has_mode = is_steering(store), is_asking = run->steering.is_asking;
-    while (is_told && (has_mode || is_asking) &&
-           sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
+    bool has_mode = is_steering(store);
+    while (is_told && sma_queue_each(store->queue, run->chat->id, &place, &seq, &is_held)) {
         if (seq <= run->steering.told_seq || (!has_mode && seq <= run->steering.asked_seq))
             continue;
         err = sma_state_head_get(store->state, seq, &head);

@@ -114,6 +114,8 @@ static SMA_CHECKED enum sma_err set_up(struct sma_store *store,
         .is_fair = store->config->queue_is_fair,
         .chat_waiting_max = chat_max > 0 ? (uint32_t)chat_max : SMA_CHAT_WAITING_COUNT_MAX,
         .waiting_max = max > 0 ? (uint32_t)max : SMA_INBOX_WAITING_COUNT_MAX,
+        .person_of = sma_store_person_of,
+        .user = store,
     };
     if (sma_queue_create(&queue, &store->queue) != SMA_ERR_OK)
         return sma_fail(error, SMA_ERR_NOMEM, "out of memory");
@@ -285,6 +287,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
     case SMA_MSG_RECEIPT:
         sma_store_receipt(store, msg);
         break;
+    case SMA_MSG_LATE:
+        sma_store_late(store, SMA_MSG_BODY(*msg, struct sma_late));
+        break;
     case SMA_MSG_AWAIT:
         sma_store_await(store, msg);
         break;
@@ -311,6 +316,9 @@ static void dispatch(struct sma_store *store, struct sma_msg **msg)
         break;
     case SMA_MSG_SPENT:
         sma_store_count_spent(store, SMA_MSG_BODY(*msg, struct sma_spent));
+        break;
+    case SMA_MSG_MCP_HELD:
+        sma_store_program_held(store, *msg);
         break;
     case SMA_MSG_LEARN:
         sma_store_learn(store, SMA_MSG_BODY(*msg, struct sma_learned));

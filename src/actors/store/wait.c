@@ -162,12 +162,13 @@ static enum sma_err load_wait(void *user, const struct sma_state_wait *row)
     enum sma_err err = sma_state_head_get(store->state, row->run_seq, &head);
     if (err == SMA_ERR_NOTFOUND || (err == SMA_ERR_OK && head.state != SMA_ROW_PARKED))
         return SMA_ERR_OK; /* swept with the next start */
-    struct sma_state_chat *state_chat =
-        err == SMA_ERR_OK ? sma_state_chat_by_id(store->state, head.chat_id) : NULL;
-    struct store_chat *chat = state_chat != NULL ? sma_store_chat(store, state_chat) : NULL;
-    if (chat == NULL)
-        return err == SMA_ERR_OK ? SMA_ERR_NOMEM : err;
-    return add_wait(store, chat, row);
+    if (err != SMA_ERR_OK)
+        return err;
+    struct sma_state_chat *state_chat = sma_state_chat_by_id(store->state, head.chat_id);
+    if (state_chat == NULL)
+        return SMA_ERR_OK; /* damaged: its run is left alone, and told, as one that is stuck */
+    struct store_chat *chat = sma_store_chat(store, state_chat);
+    return chat == NULL ? SMA_ERR_NOMEM : add_wait(store, chat, row);
 }
 
 enum sma_err sma_store_load_waits(struct sma_store *store)

@@ -50,8 +50,8 @@ static enum sma_err name_file(enum sma_err err, struct sma_error *error)
 static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools *tools,
                                struct sma_error *error)
 {
-    enum sma_err err =
-        sma_exec_options_parse(setup->config->permissions_json, &setup->options, error);
+    enum sma_err err = sma_exec_options_parse(setup->config->permissions_json,
+                                              setup->config->project_dir, &setup->options, error);
     if (err == SMA_ERR_OK && !setup->options.says_mode && setup->config->sandbox != NULL &&
         strcmp(setup->config->sandbox, "require") == 0)
         setup->options.mode = SMA_SANDBOX_REQUIRE; /* the unit starts the service so */
@@ -73,6 +73,7 @@ static enum sma_err fill_setup(struct tools_setup *setup, const struct sma_tools
             return sma_fail(error, SMA_ERR_FULL, "too many secrets to keep them out of outputs");
     err = sma_sandbox_find(setup->config, &setup->options, &setup->sandbox, error);
     setup->sandbox.secrets = setup->secrets;
+    setup->sandbox.policy = sma_tool_rules_policy(setup->rules);
     sma_tool_rules_set_sandbox(setup->rules, !setup->sandbox.is_on ? SMA_REQUEST_SANDBOX_NONE
                                              : setup->options.has_network
                                                  ? SMA_REQUEST_SANDBOX_ONLINE
@@ -214,17 +215,26 @@ static void say_belts(struct sma_tools *tools)
     bool is_open = setup->options.is_possible && !setup->sandbox.is_on;
     SMA_METRIC_SET(sandbox_on, !is_open);
     /* Switched off is the owner's word; this is not. */
-    bool has_fallen = is_open && setup->options.mode == SMA_SANDBOX_AUTO;
+    bool has_hole = setup->sandbox.is_on && setup->sandbox.hole[0] != '\0';
+    bool is_blocked = setup->sandbox.is_on && setup->sandbox.is_blocked;
+    bool has_fallen =
+        (is_open && setup->options.mode == SMA_SANDBOX_AUTO) || has_hole || is_blocked;
+    if (is_blocked)
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN, "tools: %s", setup->sandbox.why);
     sma_health_set("sandbox", has_fallen ? sma_str(setup->sandbox.why) : SMA_STR(""));
     const char *more =
         is_open ? "; commands can read what this user can read, and reach the network" : "";
     for (char *at = lines.ptr, *end; at != NULL && (end = strchr(at, '\n')) != NULL; at = end + 1) {
         *end = '\0';
         bool is_first = at == lines.ptr;
-        sma_ctx_log(tools->ctx, is_first && is_open ? SMA_LOG_WARN : SMA_LOG_INFO, "%s%s", at,
-                    is_first ? more : "");
+        sma_ctx_log(tools->ctx, is_first && (is_open || has_hole) ? SMA_LOG_WARN : SMA_LOG_INFO,
+                    "%s%s", at, is_first ? more : "");
     }
     sma_buf_fini(&lines);
+    if (geteuid() == 0 && setup->options.is_possible)
+        sma_ctx_log(tools->ctx, SMA_LOG_WARN,
+                    "the service runs as root: whatever gets out of the sandbox has the whole "
+                    "machine; run it as a user of its own (`shipmyagent doctor` says how)");
     if (is_open && shows_secrets(setup))
         sma_ctx_log(
             tools->ctx, SMA_LOG_WARN,
@@ -299,11 +309,14 @@ static void let_in(struct sma_tools *tools)
         return;
     for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
         if (job->state != TOOLS_WAITS || tools->busy[job->kind] >= place_count(job->kind) ||
-            !tools_order_is_first(job))
+            !tools_order_is_first(job) ||
+            (job->kind == TOOLS_KIND_EXEC && !tools_person_has_place(job)))
             continue;
         job->state = TOOLS_WORKS;
         job->holds_place = true;
         tools->busy[job->kind]++;
+        if (job->kind == TOOLS_KIND_EXEC)
+            tools_person_take_place(job);
         tools_work_start(job);
     }
 }
@@ -455,6 +468,7 @@ static void stop(void *state, struct sma_ctx *ctx)
     for (struct tools_job *job = tools->jobs.next; job != &tools->jobs; job = job->next) {
         __atomic_store_n(&job->is_stopped, 1, __ATOMIC_RELAXED);
         tools_exec_abandon(job);
+        sma_sandbox_plan_leave(&job->plan);
     }
     tools_encode_stop(tools, 0, true);
     uv_close((uv_handle_t *)&tools->children, NULL);

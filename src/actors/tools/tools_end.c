@@ -196,7 +196,8 @@ static void check_limits(struct tools_job *job, int owner)
         return;
     }
     /* What lies in its /tmp and the like is memory of the machine, too. */
-    uint64_t files = command->inside > 0 ? sma_sandbox_tmpfs_bytes(command->inside) : 0;
+    uint64_t files =
+        command->inside > 0 ? sma_sandbox_tmpfs_bytes(job->setup->config, command->inside) : 0;
     if (load.rss_bytes + files > bytes_max) { /* shared pages count several times: look closer */
         uint64_t exact = sma_processes_exact_bytes(&tools->table, owner);
         if (exact == 0 || exact + files > bytes_max)
@@ -282,6 +283,8 @@ static void watch_job(struct tools_job *job, uint64_t now)
     struct tools_command *command = job->command;
     if (job->state == TOOLS_RUNS && now >= command->deadline_ns)
         tools_end(job, TOOLS_REASON_TIMEOUT, false);
+    if (job->state == TOOLS_RUNS && !tools_person_count(job))
+        tools_end(job, TOOLS_REASON_PERSON, false);
     if (job->state == TOOLS_ENDS && now >= command->kill_ns && !command->is_killed)
         kill_all(job);
     /* What only waits for its log or for its pipes to be read has left nothing behind. In a sandbox

@@ -282,7 +282,7 @@ static void init_command(struct tools_job *job)
     sma_buf_init(&command->said, SAID_BYTES_MAX);
     tools_log_init(&command->log, job->tools->ctx);
     command->timeout_ms = job->timeout_ms;
-    command->begin_ns = sma_ctx_now(job->tools->ctx);
+    command->begin_ns = command->counted_ns = sma_ctx_now(job->tools->ctx);
     command->deadline_ns = command->begin_ns + (uint64_t)job->timeout_ms * TOOLS_MS;
     command->kill_ns = command->grace_ns = command->give_up_ns = UINT64_MAX;
 }
@@ -291,6 +291,13 @@ void tools_exec_start(struct tools_job *job)
 {
     struct sma_tools *tools = job->tools;
     struct ends ends;
+    if (!tools_person_count(job)) {
+        char why[256], text[320];
+        tools_person_describe(job, why, sizeof why);
+        snprintf(text, sizeof text, "Not run: %s", why);
+        tools_answer_error(job, SMA_TOOL_REFUSED, text);
+        return;
+    }
     init_command(job);
     if (!open_ends(&ends)) {
         tools_answer_error(job, SMA_TOOL_ALLOWED,
@@ -339,6 +346,42 @@ static bool meets_read_only(const struct tools_job *job)
                                       sma_exec_stream_meets_read_only(&job->command->streams[1]));
 }
 
+static bool misses_login(const struct tools_job *job)
+{
+    return job->plan.hides_login && has_failed_inside(job) &&
+           (sma_exec_stream_misses_login(&job->command->streams[0]) ||
+            sma_exec_stream_misses_login(&job->command->streams[1]));
+}
+
+/* A program of this machine that the sandbox does not show: an owner meets it once, so his log says
+ * it, too. */
+static size_t describe_hidden(const struct tools_job *job, char *note, size_t size, bool is_first)
+{
+    const struct tools_setup *setup = job->setup;
+    const struct sma_exec_stream *streams = job->command->streams;
+    char program[PATH_MAX], folder[PATH_MAX];
+    const char *path = NULL;
+    for (char *const *entry = job->variables; entry != NULL && *entry != NULL; entry++)
+        if (strncmp(*entry, "PATH=", 5) == 0)
+            path = *entry + 5;
+    for (size_t i = 0; i < 2; i++) {
+        if (!has_failed_inside(job) || !sma_exec_stream_misses_file(&streams[i]) ||
+            !sma_sandbox_find_hidden(setup->config, &setup->options, path,
+                                     sma_buf_str(&streams[i].head), program, folder))
+            continue;
+        sma_ctx_log(job->tools->ctx, SMA_LOG_WARN,
+                    "exec_shell: %.64s lies in %.300s, which commands in the sandbox do not see: "
+                    "permissions.exec_shell.paths of ship.json shows it to them",
+                    program, folder);
+        return (size_t)snprintf(note, size,
+                                "%s%.64s lies in %.200s, which commands in the sandbox do not see; "
+                                "the owner may show it (permissions.exec_shell.paths in "
+                                "ship.json).",
+                                is_first ? "" : " ", program, folder);
+    }
+    return 0;
+}
+
 static void describe(const struct tools_job *job, char *note, size_t size)
 {
     const struct tools_command *command = job->command;
@@ -367,12 +410,23 @@ static void describe(const struct tools_job *job, char *note, size_t size)
         snprintf(note, size, "Ended: %s was changed from outside while it ran. Run it again.",
                  command->breach);
         break;
+    case TOOLS_REASON_PERSON: {
+        char why[256];
+        tools_person_describe(job, why, sizeof why);
+        snprintf(note, size, "Ended: %s", why);
+        break;
+    }
     case TOOLS_REASON_LOST:
         snprintf(note, size, "Ended: the service is out of memory.");
         break;
     case TOOLS_REASON_NONE:
         if (job->plan.is_boxed && !command->has_inside)
-            snprintf(note, size, "The sandbox could not be set up: the command did not run.");
+            snprintf(
+                note, size,
+                "The sandbox could not be set up: the command did not run. What lies in the "
+                "project's folder (a link .env*?) or permissions.exec_shell.paths of "
+                "ship.json keeps it from starting; stderr names the file, and the owner should "
+                "take it away.");
         break;
     }
     size_t len = strlen(note);
@@ -385,18 +439,28 @@ static void describe(const struct tools_job *job, char *note, size_t size)
                                 len == 0 ? "" : " ",
                                 command->reason == TOOLS_REASON_TIMEOUT ? ", if it waited for one"
                                                                         : "");
+    if (len < size)
+        len += describe_hidden(job, note + len, size - len, len == 0);
+    if (len < size && misses_login(job))
+        len += (size_t)snprintf(note + len, size - len,
+                                "%sThe login in .git/config is hidden (or that of .npmrc and the "
+                                "like): a command sees it when an owner has agreed to it.",
+                                len == 0 ? "" : " ");
     if (len < size && meets_read_only(job))
         snprintf(
-            note + len, size - len,
-            "%sOutside of the project, and for recipes, hooks and other files of its owner, the "
-            "sandbox is read-only; write_file asks the owner to change one of those.",
-            len == 0 ? "" : " ");
+            note + len, size - len, "%s%s", len == 0 ? "" : " ",
+            job->plan.is_read_only
+                ? "In the sandbox all of the project but .git is read-only: more files of its "
+                  "owner (recipes, settings, CI) lie right in its folder than can be guarded one "
+                  "by one. Write with write_file; the owner should put them into a folder."
+                : "Outside of the project, and for recipes, hooks and other files of its owner, "
+                  "the sandbox is read-only; write_file asks the owner to change one of those.");
 }
 
 static void answer(struct tools_job *job)
 {
     struct tools_command *command = job->command;
-    char note[512];
+    char note[1024];
     describe(job, note, sizeof note);
     struct sma_exec_outcome outcome = {
         .has_exit_code = command->has_exit_code && command->reason == TOOLS_REASON_NONE,

@@ -23,7 +23,10 @@ static void give_place_back(struct tools_job *job)
     if (!job->holds_place)
         return;
     job->holds_place = false;
+    sma_sandbox_plan_leave(&job->plan);
     tools->busy[job->kind]--;
+    if (job->kind == TOOLS_KIND_EXEC)
+        tools_person_leave_place(job);
     if (tools->busy[TOOLS_KIND_EXEC] == 0 && tools->placeholders != 0) {
         sma_sandbox_remove_placeholders(job->setup->config, tools->placeholders);
         tools->placeholders = 0;
@@ -112,6 +115,7 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
         .call = job->ask->call,
         .verdict = (uint8_t)verdict,
         .is_error = is_error,
+        .leaves_to = verdict == SMA_TOOL_ALLOWED ? job->check.leaves_to : 0,
         .content = content,
         .item_json = item,
         .part_count = is_seen,

@@ -96,7 +96,8 @@ enum tools_reason
     TOOLS_REASON_PROCESSES,
     TOOLS_REASON_MEMORY,
     TOOLS_REASON_BREACH,
-    TOOLS_REASON_LOST, /* no memory to go on */
+    TOOLS_REASON_PERSON, /* the time of its person is used up */
+    TOOLS_REASON_LOST,   /* no memory to go on */
 };
 
 struct tools_job;
@@ -143,8 +144,9 @@ struct tools_command
     struct tools_log log;
     int64_t timeout_ms;
     uint64_t begin_ns, deadline_ns, kill_ns, grace_ns, give_up_ns; /* UINT64_MAX = none */
-    uint64_t exited_ns;                                            /* good when has_exited */
-    bool is_killed;                                                /* SIGKILL has been sent */
+    uint64_t counted_ns; /* its time up to here is its person's */
+    uint64_t exited_ns;  /* good when has_exited */
+    bool is_killed;      /* SIGKILL has been sent */
     enum tools_reason reason;
     bool has_left;    /* it left processes behind */
     bool is_given_up; /* the kernel does not let them go: answered without them */
@@ -175,12 +177,20 @@ struct tools_job
     struct tools_look *look;   /* of skills, before this one; NULL: none yet */
     struct sma_skills *skills; /* found by it; NULL: it did not look */
     bool is_command;           /* start `plan` */
+    bool is_unhidden;          /* not started: secrets of the project would be there; it is asked */
     bool is_pruning;           /* old logs are deleted on the way */
     struct sma_sandbox_plan plan;
     char **variables;
     int64_t timeout_ms;
     struct tools_command *command;
     struct tools_web *web; /* what a fetch or search needs (tools_web.c) */
+};
+
+/* Whose commands they are (tools_person.c). */
+struct tools_person
+{
+    uint64_t who, begin_ns, used_ns; /* of the hour that began then */
+    unsigned running;                /* commands that hold a place */
 };
 
 struct tools_encode;
@@ -202,6 +212,8 @@ struct sma_tools
     size_t config_count;
     struct tools_job jobs; /* head of a ring, in the order they came */
     size_t busy[TOOLS_KIND_COUNT];
+    struct tools_person persons[SMA_EXEC_PERSON_COUNT_MAX];
+    size_t person_count;
     struct tools_encodes encodes;
     struct tools_look *look; /* the newest; NULL: none yet */
     uint64_t told_skills;    /* hash of what was logged of them */
@@ -240,6 +252,16 @@ void tools_answer(struct tools_job *job, enum sma_tool_verdict verdict, bool is_
 void tools_answer_error(struct tools_job *job, enum sma_tool_verdict verdict, const char *text);
 /** Give the place back and let the next in; destroys the job when nothing of it is left. */
 void tools_leave(struct tools_job *job);
+
+/* -- tools_person.c ---------------------------------------------------------------------------- */
+/** May one more command of this person begin beside his others? */
+bool tools_person_has_place(const struct tools_job *job);
+void tools_person_take_place(struct tools_job *job);
+void tools_person_leave_place(struct tools_job *job);
+/** Count the time of the command up to now. false: the person's time is used up. */
+bool tools_person_count(struct tools_job *job);
+/** That it is, and when there is time again: a clause for the model. */
+void tools_person_describe(const struct tools_job *job, char *text, size_t size);
 
 /* -- tools_skills.c ---------------------------------------------------------------------------- */
 /** At the start: a project without a record of accepted skills gets one. Blocks. */

@@ -56,7 +56,8 @@ static void plan_command(struct tools_job *job, const char *command, const char 
     struct sma_sandbox_limits limits = {
         .cpu_s = (job->timeout_ms / 1000 + 1) * (processors < 1 ? 1 : processors) + 5,
         .is_by_owner = is_agreed(job) ? job->ask->is_by_owner : job->check.decision.is_owner_ruled,
-        .policy = sma_tool_rules_policy(setup->rules),
+        .is_agreed = is_agreed(job),
+        .shows_keys = is_agreed(job) && job->ask->is_by_owner,
         .shown = shown,
         .shown_count = tools_skills_put_shown(job, shown, SMA_COUNT_OF(shown))};
     if (geteuid() != 0) {
@@ -67,11 +68,18 @@ static void plan_command(struct tools_job *job, const char *command, const char 
         sma_processes_fini(&table);
     }
     struct sma_error error = {.code = SMA_ERR_OK};
+    enum sma_err err = SMA_ERR_OK;
     job->variables = sma_exec_env_create(setup->config, &setup->options, setup->secrets, marker);
-    if (job->variables == NULL ||
-        (setup->sandbox.is_on && sma_sandbox_refuse_links(setup->config, &error) != SMA_ERR_OK) ||
-        sma_sandbox_plan_create(setup->config, &setup->options, &setup->sandbox, &limits, command,
-                                &job->plan, &error) != SMA_ERR_OK) {
+    if (job->variables != NULL && setup->sandbox.is_on)
+        err = sma_sandbox_refuse_links(setup->config, &error);
+    if (job->variables != NULL && err == SMA_ERR_OK)
+        err = sma_sandbox_plan_create(setup->config, &setup->options, &setup->sandbox, &limits,
+                                      command, &job->plan, &error);
+    job->is_unhidden = err == SMA_ERR_FULL;
+    sma_tool_rules_set_unhidden(setup->rules, job->is_unhidden || job->plan.is_cut);
+    if (job->is_unhidden)
+        return; /* people are asked instead */
+    if (job->variables == NULL || err != SMA_ERR_OK) {
         fail_job(job, job->variables == NULL ? "out of memory" : error.text);
         return;
     }
@@ -123,16 +131,22 @@ static void work(uv_work_t *request)
     tools_skills_add_rules(job, &rules);
     job->err = sma_tool_check(job->setup->rules, &rules.ask, sma_sys_real()->wall_ms(NULL), shell,
                               &job->check, &job->item, &job->why);
-    sma_buf_fini(&rules.lines);
-    sma_shell_destroy(shell);
-    if (job->err != SMA_ERR_OK || job->ask->mode == SMA_TOOL_CHECK ||
-        (job->check.verdict != SMA_TOOL_ALLOWED && !is_agreed(job)))
-        return;
-    if (job->kind == TOOLS_KIND_EXEC) {
+    bool is_exec = job->kind == TOOLS_KIND_EXEC && job->ask->mode != SMA_TOOL_CHECK;
+    if (is_exec && job->err == SMA_ERR_OK &&
+        (job->check.verdict == SMA_TOOL_ALLOWED || is_agreed(job))) {
         if (job->is_pruning)
             tools_log_prune(job->setup->config->state_dir);
         plan(job);
-    } else if (tools_skills_has(job)) {
+        if (job->is_unhidden)
+            job->err = sma_tool_check(job->setup->rules, &rules.ask, sma_sys_real()->wall_ms(NULL),
+                                      shell, &job->check, &job->item, &job->why);
+    }
+    sma_buf_fini(&rules.lines);
+    sma_shell_destroy(shell);
+    if (is_exec || job->err != SMA_ERR_OK || job->ask->mode == SMA_TOOL_CHECK ||
+        (job->check.verdict != SMA_TOOL_ALLOWED && !is_agreed(job)))
+        return;
+    if (tools_skills_has(job)) {
         tools_skills_work(job);
     } else if (job->kind == TOOLS_KIND_WEB) {
         tools_web_plan(job);

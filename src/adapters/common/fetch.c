@@ -32,7 +32,8 @@ struct sma_fetch_job
     uint8_t role;
     bool is_open;
     struct sma_call *role_call;
-    uint64_t role_due_ns; /* when it is asked for again; UINT64_MAX = it is not */
+    uint64_t role_due_ns;   /* when it is asked for again; UINT64_MAX = it is not */
+    uint64_t role_until_ns; /* then nobody waits for it any more */
     unsigned role_try_count;
     struct sma_file_list list;
     struct sma_fetch files[SMA_ATTACHMENT_COUNT_MAX]; /* as many as the list has */
@@ -219,7 +220,8 @@ static const char *name_of(const struct sma_prepare *prepare, char name[MESSAGE_
 {
     struct sma_str key = prepare->route.chat_key;
     if (prepare->seq != 0)
-        snprintf(name, MESSAGE_NAME_BYTES_MAX, "message %llu", (unsigned long long)prepare->seq);
+        snprintf(name, MESSAGE_NAME_BYTES_MAX, "message %llu of %.*s",
+                 (unsigned long long)prepare->seq, (int)key.len, key.ptr);
     else
         snprintf(name, MESSAGE_NAME_BYTES_MAX, "an earlier message of %.*s", (int)key.len, key.ptr);
     return name;
@@ -449,6 +451,7 @@ static struct sma_fetch_job *open_job(struct sma_fetches *fetches, struct sma_ms
         .due_ns = sma_ctx_now(fetches->ctx) + SMA_FETCH_JOB_S * SMA_NS_PER_S,
         .order = ++fetches->order,
         .role_due_ns = UINT64_MAX,
+        .role_until_ns = UINT64_MAX,
         .is_open = true,
         .msg = SMA_TAKE(*msg),
     };
@@ -476,6 +479,8 @@ void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
     const struct sma_prepare *prepare = SMA_MSG_BODY(job->msg, struct sma_prepare);
     if (prepare->preparation.len > 0)
         read_list(job, prepare);
+    if (prepare->is_role_open)
+        job->role_until_ns = sma_ctx_now(fetches->ctx) + SMA_FETCH_ROLE_MS * SMA_NS_PER_MS;
     if (prepare->wants_role && !fetches->is_closed)
         ask_role(job);
     if (prepare->wants_profile)
@@ -486,6 +491,26 @@ void sma_fetches_on_message(struct sma_fetches *fetches, struct sma_msg **msg)
         answer_job(job);
     else
         try_start(fetches);
+}
+
+/* He may talk whatever he is: until the platform says it he is a member like any other. */
+static void leave_role(struct sma_fetch_job *job)
+{
+    const struct sma_prepare *prepare = SMA_MSG_BODY(job->msg, struct sma_prepare);
+    const struct sma_route *route = &prepare->route;
+    char name[MESSAGE_NAME_BYTES_MAX];
+    job->role_until_ns = UINT64_MAX;
+    if (job->role_call == NULL && job->role_due_ns == UINT64_MAX)
+        return;
+    sma_call_cancel(SMA_TAKE(job->role_call));
+    job->role_due_ns = UINT64_MAX;
+    sma_ctx_log(
+        job->fetches->ctx, SMA_LOG_WARN,
+        "%s: %s: the platform does not say who %.*s is; he counts as no administrator until "
+        "it does",
+        job->fetches->bot->name, name_of(prepare, name), (int)route->user_id.len,
+        route->user_id.len == 0 ? "" : route->user_id.ptr);
+    answer_if_finished(job);
 }
 
 /* What of an open job is due now. It may be answered by that, and its place free or another job's.
@@ -502,6 +527,8 @@ static void tick_job(struct sma_fetch_job *job, uint64_t now_ns)
         answer_if_finished(job); /* out of memory */
     }
     uint64_t order = job->order;
+    if (job->is_open && job->role_until_ns <= now_ns)
+        leave_role(job);
     for (size_t i = 0; job->is_open && job->order == order && i < job->list.count; i++)
         if (job->files[i].state == FETCH_RUNNING && job->files[i].due_ns <= now_ns)
             check_growth(&job->files[i]);
@@ -510,6 +537,7 @@ static void tick_job(struct sma_fetch_job *job, uint64_t now_ns)
 static uint64_t wake_of(const struct sma_fetch_job *job, uint64_t now_ns)
 {
     uint64_t next_ns = job->due_ns < job->role_due_ns ? job->due_ns : job->role_due_ns;
+    next_ns = job->role_until_ns < next_ns ? job->role_until_ns : next_ns;
     for (size_t i = 0; i < job->list.count; i++) {
         const struct sma_fetch *fetch = &job->files[i];
         /* one that only waits for a place is started when a place is free, not by time */

@@ -30,6 +30,7 @@
 #define SMA_FETCH_JOB_S (SMA_PREPARE_S - 10) /* then what is not there is named as missing */
 #define SMA_FETCH_SILENT_S 10                /* a download that grows no more is begun again */
 #define SMA_FETCH_LOOKUP_MS 5000             /* one look-up: asking twice does no harm */
+#define SMA_FETCH_ROLE_MS 2000               /* a run that does without waits so long for a role */
 
 struct sma_fetches;
 struct sma_fetch_job;

@@ -224,6 +224,65 @@ static void say_no_room(struct sma_intake *intake, const struct sma_ingress *in)
                     platform->home.name, intake->full_count);
 }
 
+/* -- one gesture, several messages ------------------------------------------------------------- */
+static struct sma_paste *paste_of(struct sma_intake *intake, const struct sma_route *route)
+{
+    static const uint8_t key[16] = "pieces of pastes"; /* no secret: it only has to spread */
+    char who[256];
+    int len = snprintf(who, sizeof who, "%.*s/%.*s", (int)route->chat_key.len, route->chat_key.ptr,
+                       (int)route->user_id.len, route->user_id.ptr);
+    uint64_t hash = sma_siphash(key, who, len < (int)sizeof who ? (size_t)len : sizeof who - 1) | 1;
+    for (size_t i = 0; i < SMA_PASTE_COUNT_MAX; i++)
+        if (intake->pastes[i].who == hash)
+            return &intake->pastes[i];
+    struct sma_paste *place = &intake->pastes[intake->paste_next];
+    intake->paste_next = (intake->paste_next + 1) % SMA_PASTE_COUNT_MAX;
+    *place = (struct sma_paste){.who = hash, .addressed = SMA_ADDRESSED_NONE};
+    return place;
+}
+
+/* A text behind one that was as long as texts can be, of the same author, at once: it goes on with
+ * it, so both have one key, like the pieces of an album; so does what comes with something that is
+ * forwarded, but as a message of its own. Other short messages wait for nothing. */
+static void join_paste(struct sma_intake *intake, struct sma_ingress *ingress)
+{
+    const struct sma_route *route = &ingress->route;
+    bool is_text = ingress->kind == SMA_EVENT_MESSAGE && ingress->group_key.len == 0 &&
+                   (ingress->preparation.len == 0 || ingress->is_whole || ingress->is_forward) &&
+                   ingress->sent_ms > 0 && !ingress->is_record_only && route->user_id.len > 0;
+    if (!is_text)
+        return;
+    bool is_forward = ingress->is_forward;
+    bool is_long = is_forward || sma_utf16_length(ingress->text) >= SMA_PASTE_UNITS_MIN;
+    struct sma_paste *paste = paste_of(intake, route);
+    int64_t id = 0, gap_ms = ingress->sent_ms - paste->sent_ms;
+    bool has_id = sma_parse_i64(ingress->event_key, 1, INT64_MAX, &id) == SMA_ERR_OK;
+    bool follows = !has_id || (id > paste->id && id - paste->id <= SMA_PASTE_ID_GAP_MAX);
+    bool goes_on =
+        paste->is_long && follows && gap_ms >= 0 && gap_ms <= SMA_PASTE_GAP_MS &&
+        (!is_forward || paste->is_forward) && /* a cut text has nothing forwarded in it */
+        !ingress->is_reply; /* that is about another message, and may be consent */
+    /* Clients send the words first and what is forwarded behind them: these wait for nothing. */
+    ingress->is_behind = is_forward && !goes_on && follows && gap_ms >= 0 &&
+                         gap_ms <= SMA_PASTE_GAP_MS && paste->addressed != SMA_ADDRESSED_NONE;
+    if (ingress->is_behind && ingress->addressed == SMA_ADDRESSED_NONE)
+        ingress->addressed = paste->addressed;
+    if (!ingress->is_behind)
+        paste->addressed = is_long ? SMA_ADDRESSED_NONE : ingress->addressed;
+    paste->is_forward = goes_on ? paste->is_forward : is_forward;
+    is_long = is_long && !ingress->is_behind;
+    if (!goes_on && is_long)
+        snprintf(paste->key, sizeof paste->key, "%s%llx.%llx",
+                 is_forward ? SMA_GROUP_KEY_FORWARD : SMA_GROUP_KEY_PASTE,
+                 (unsigned long long)(paste->who & 0xffffffff),
+                 (unsigned long long)ingress->sent_ms);
+    if (goes_on || is_long)
+        ingress->group_key = sma_str(paste->key);
+    paste->is_long = is_long;
+    paste->sent_ms = ingress->sent_ms;
+    paste->id = id;
+}
+
 enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platform_event *event,
                               const struct sma_origin *origin)
 {
@@ -236,7 +295,9 @@ enum sma_took sma_intake_take(struct sma_intake *intake, const struct sma_platfo
     }
     if (platform->is_intake_off)
         return SMA_TOOK_NOT;
-    if (sma_intake_ask(intake, event->ingress, origin) == SMA_ERR_OK)
+    struct sma_ingress ingress = *event->ingress;
+    join_paste(intake, &ingress);
+    if (sma_intake_ask(intake, &ingress, origin) == SMA_ERR_OK)
         return SMA_TOOK_ASKED;
     say_no_room(intake, event->ingress);
     return SMA_TOOK_NOT;

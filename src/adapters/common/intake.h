@@ -86,6 +86,12 @@ struct sma_intake_ops
 
 struct sma_asked;
 struct sma_presses;
+/* Clients cut a long text into messages of at most 4,096 units that follow at once (as seen). */
+#define SMA_PASTE_UNITS_MIN 3900
+#define SMA_PASTE_GAP_MS 2000
+#define SMA_PASTE_ID_GAP_MAX 8 /* others may have said something between */
+#define SMA_PASTE_COUNT_MAX 16
+#define SMA_GROUP_KEY_PASTE_BYTES 40
 struct sma_intake
 {
     struct sma_platform *platform;
@@ -93,6 +99,16 @@ struct sma_intake
     size_t first, span, count;
     unsigned full_count; /* events that found no room; for the log */
     struct sma_reason_gate reasons;
+    /* Long texts of the last seconds, which may be the first piece of one that the client cut. */
+    struct sma_paste
+    {
+        uint64_t who; /* hash of chat and author; 0 = free place */
+        int64_t sent_ms, id;
+        bool is_long, is_forward; /* more may follow; what began it was forwarded */
+        uint8_t addressed;        /* of words that something forwarded may follow; NONE = of none */
+        char key[SMA_GROUP_KEY_PASTE_BYTES];
+    } pastes[SMA_PASTE_COUNT_MAX];
+    size_t paste_next;
     size_t press_count;          /* open questions whose press is not answered yet */
     struct sma_presses *presses; /* NULL when answer_press is */
 };

@@ -84,6 +84,11 @@ void sma_part_begin_file(struct sma_buf *bytes, const char *kind, struct sma_str
     sma_buf_put_str(bytes, target);
 }
 
+bool sma_part_is_file(struct sma_str bytes)
+{
+    return bytes.len > 0 && bytes.ptr[0] == SMA_RENDERED_FILE;
+}
+
 static struct sma_str slice(struct sma_str text, size_t from, size_t to)
 {
     return (struct sma_str){text.ptr + from, to - from};

@@ -35,6 +35,9 @@ void sma_part_end_marked(struct sma_buf *bytes);
 /** Clear bytes and begin a file; put the caption. kind: one of attach.h. */
 void sma_part_begin_file(struct sma_buf *bytes, const char *kind, struct sma_str target);
 
+/** is_file of the adapters' tables. */
+bool sma_part_is_file(struct sma_str bytes);
+
 struct sma_rendered_part
 {
     char mark;

@@ -5,12 +5,16 @@
 
 #include "runtime/access/access.h"
 #include "runtime/json/json_arena.h"
+#include "sma/beneath.h"
 #include "sma/links.h"
 #include "sma/probe.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PLATFORM_MAGIC 0x504c4631u
 
@@ -83,6 +87,8 @@ void sma_platform_destroy(void *state)
     sma_sendings_fini(&platform->sendings);
     sma_streams_fini(&platform->streams);
     explicit_bzero(&platform->proxy, sizeof platform->proxy);
+    if (platform->has_ca)
+        close(platform->ca_fd);
     platform->magic = 0;
     free(state);
 }
@@ -153,17 +159,60 @@ bool sma_platform_takes_webhooks(const void *state)
     return platform_of(state)->ops->facts(state).takes_webhooks;
 }
 
+/* The authorities that are trusted. A file of the project is opened beneath it, once and through no
+ * link: nobody else's file counts under its name. NULL = the system's. */
+static SMA_CHECKED enum sma_err find_ca_file(struct sma_platform *platform, const char **ret_path,
+                                             struct sma_error *error)
+{
+    const char *path = platform->ops->facts(platform).ca_file,
+               *root = platform->config->project_dir;
+    size_t len = strlen(root);
+    *ret_path = path == NULL || path[0] == '\0' ? NULL : path;
+    if (*ret_path == NULL || strncmp(path, root, len) != 0 || path[len] != '/')
+        return SMA_ERR_OK;
+    int fd = sma_open_in(root, path + len + 1, O_RDONLY);
+    if (fd < 0 && errno != ELOOP && errno != EXDEV)
+        return SMA_ERR_OK; /* whoever reads it says what is wrong */
+    if (fd < 0) {
+        (void)sma_fail(error, SMA_ERR_BADINPUT, "%s is, or lies behind, a symbolic link", path);
+        return sma_params_refuse_ca_file(platform->home.name, error);
+    }
+    if (platform->has_ca)
+        close(platform->ca_fd);
+    platform->has_ca = true;
+    platform->ca_fd = fd;
+    (void)snprintf(platform->ca_path, sizeof platform->ca_path, "/proc/self/fd/%d", fd);
+    *ret_path = platform->ca_path;
+    return SMA_ERR_OK;
+}
+
+/* @return false: it was said why not */
+static bool use_probing(struct sma_platform *platform, struct sma_probing *probing)
+{
+    struct sma_error error = {.text = ""};
+    const char *path;
+    enum sma_err err = find_ca_file(platform, &path, &error);
+    if (err == SMA_ERR_OK)
+        sma_probing_use(probing, &platform->proxy, path);
+    else
+        sma_probing_say(probing, SMA_PROBE_ERROR, "caFile", "put the file itself there", "%s",
+                        error.text);
+    return err == SMA_ERR_OK;
+}
+
 void sma_platform_probe(void *state, struct sma_probing *probing)
 {
     struct sma_platform *platform = platform_of(state);
-    sma_probing_use(probing, &platform->proxy, platform->ops->facts(state).ca_file);
+    if (!use_probing(platform, probing))
+        return;
     platform->ops->probe(state, probing);
 }
 
 void sma_platform_find_owner(void *state, const char *code, struct sma_probing *probing)
 {
     struct sma_platform *platform = platform_of(state);
-    sma_probing_use(probing, &platform->proxy, platform->ops->facts(state).ca_file);
+    if (!use_probing(platform, probing))
+        return;
     platform->ops->find_owner(state, code, probing);
 }
 
@@ -200,7 +249,8 @@ static SMA_CHECKED enum sma_err open_all(struct sma_platform *platform, struct s
 {
     const struct sma_platform_ops *ops = platform->ops;
     struct sma_platform_facts facts = ops->facts(platform);
-    const char *ca_file = facts.ca_file == NULL || facts.ca_file[0] == '\0' ? NULL : facts.ca_file;
+    const char *ca_file;
+    SMA_TRY(find_ca_file(platform, &ca_file, error));
     SMA_TRY(sma_net_open(platform->ctx, &platform->net, error));
     sma_net_use_proxy(platform->net, &platform->proxy);
     sma_link_via(platform->home.name, platform->proxy.name);

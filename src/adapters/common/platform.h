@@ -84,6 +84,9 @@ struct sma_platform
 {
     uint32_t magic;
     const struct sma_platform_ops *ops;
+    bool has_ca; /* ca_fd is open: a caFile of the project, by handle */
+    int ca_fd;
+    char ca_path[32];
     struct sma_home home; /* what is this bot's among several of the platform */
     const struct sma_config *config;
     struct sma_proxy proxy;

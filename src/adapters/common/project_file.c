@@ -65,7 +65,9 @@ void sma_project_file_name(struct sma_str target, char *name, size_t name_size)
     size_t len = sma_utf8_cut(target, name_size - 1);
     for (size_t i = 0; i < len; i++) {
         unsigned char byte = (unsigned char)target.ptr[i];
-        name[i] = byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f ? '_' : target.ptr[i];
+        bool is_bad = byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
+        /* readers end a value at any ';', also between quotation marks (as seen: telegraf#934) */
+        name[i] = is_bad ? '_' : byte == ';' ? ',' : target.ptr[i];
     }
     name[len] = '\0';
 }

@@ -1,6 +1,8 @@
 /* feishu.c — the platform's table: what the skeleton asks of it (adapters/common/platform.h). */
 #include "feishu_priv.h"
 
+#include "adapters/common/part.h"
+
 #include <stdlib.h>
 
 /* -- made and unmade --------------------------------------------------------------------------- */
@@ -127,6 +129,7 @@ const struct sma_adapter_ops sma_feishu_adapter_ops = {
     .render = feishu_render,
     .configure = sma_platform_configure,
     .is_group = feishu_is_group,
+    .is_file = sma_part_is_file,
     .takes_webhooks = sma_platform_takes_webhooks,
     .key = feishu_key,
 };

@@ -20,11 +20,11 @@ static void put_headers(const void *state, struct sma_str token,
 
 static bool is_token_refused(const struct sma_net_answer *answer)
 {
-    struct feishu_outcome outcome;
+    struct sma_answered outcome;
     if (answer->body.len == 0 || answer->body.len > CODE_BYTES_MAX)
         return false;
-    feishu_classify(answer, &outcome);
-    return outcome.is_token_invalid;
+    sma_verdict(&feishu_verdicts, NULL, answer, 0, &outcome);
+    return (outcome.mend & SMA_MEND_TOKEN) != 0;
 }
 
 /* -- the token --------------------------------------------------------------------------------- */

@@ -271,8 +271,13 @@ enum sma_err feishu_event_parse(const struct feishu_event_options *options, stru
     if (err == SMA_ERR_OK && full != SMA_ERR_OK)
         feishu_ignore(reading, SMA_WHY_LIMIT "the text is over its limit");
     if (err == SMA_ERR_OK) {
-        if (reading->event.kind == FEISHU_EVENT_IGNORED)
-            reading->event.ingress = (struct sma_ingress){0};
+        struct sma_route *route = &reading->event.ingress.route;
+        struct sma_str message_id =
+            route->message_id.len > 0 ? route->message_id : reading->message_id;
+        if (reading->event.kind == FEISHU_EVENT_IGNORED) /* whose it was, for the log */
+            reading->event.ingress = (struct sma_ingress){.route = {.chat_key = route->chat_key,
+                                                                    .user_id = route->user_id,
+                                                                    .message_id = message_id}};
         each(user, &reading->event);
     }
     feishu_reading_destroy(reading);

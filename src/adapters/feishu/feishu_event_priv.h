@@ -94,6 +94,14 @@ void feishu_put_mention(struct feishu_reading *reading, struct sma_buf *buf, str
 /** Rich text (or a card's reduced form) as Markdown into reading->body. */
 void feishu_put_post(struct feishu_reading *reading, const json_t *content);
 
+/* -- feishu_visible.c -------------------------------------------------------------------------- */
+/** A card: its words, line by line; what has none is named. */
+void feishu_put_card_words(struct feishu_reading *reading, const json_t *content);
+/** A type without a rule: its name and all values that people see. @return whether there is one */
+bool feishu_put_other(struct feishu_reading *reading, struct sma_str type);
+/** A message that somebody sent and nobody can read; words: its content where that is no JSON. */
+void feishu_put_unread(struct feishu_reading *reading, struct sma_str type, struct sma_str words);
+
 /* -- feishu_attach.c --------------------------------------------------------------------------- */
 /** Note one look-up: kind is FEISHU_LOOK_*, id its message or person. */
 void feishu_look(struct feishu_reading *reading, const char *kind, struct sma_str id,

@@ -37,13 +37,10 @@ static bool is_error(const struct sma_fetch *fetch, const struct sma_net_answer 
 static void on_refusal(struct feishu *feishu, struct sma_fetch *fetch,
                        const struct sma_net_answer *answer)
 {
-    struct feishu_outcome outcome;
-    char why[256];
-    feishu_classify(answer, &outcome);
-    struct feishu_reply reply = feishu_reply_read(answer);
-    feishu_reply_explain("the download", answer, &reply, why, sizeof why);
-    json_decref(reply.root);
-    if (outcome.is_scope_missing)
+    struct sma_answered outcome;
+    sma_verdict(&feishu_verdicts, "the download", answer, SMA_WHEN_QUESTION, &outcome);
+    const char *why = outcome.error;
+    if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0)
         feishu_tell_scope(feishu, why);
     if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP || outcome.attempt_class == SMA_ATTEMPT_SENT)
         sma_fetch_fail(fetch, why);

@@ -77,6 +77,45 @@ const struct sma_intake_ops feishu_intake_ops = {
 };
 
 /* -- one event --------------------------------------------------------------------------------- */
+static struct feishu_thread *thread_of(struct feishu *feishu, struct sma_str thread_id,
+                                       bool may_make)
+{
+    static const uint8_t key[16] = "feishu threads"; /* no secret: it only has to spread */
+    uint64_t hash = sma_siphash(key, thread_id.ptr, thread_id.len) | 1;
+    for (size_t i = 0; i < FEISHU_TOPIC_COUNT_MAX; i++)
+        if (feishu->threads[i].hash == hash)
+            return &feishu->threads[i];
+    if (!may_make)
+        return NULL;
+    struct feishu_thread *place = &feishu->threads[feishu->thread_next];
+    feishu->thread_next = (feishu->thread_next + 1) % FEISHU_TOPIC_COUNT_MAX;
+    *place = (struct feishu_thread){.hash = hash};
+    return place;
+}
+
+void feishu_note_thread(struct feishu *feishu, const struct sma_ingress *ingress)
+{
+    const struct sma_route *route = &ingress->route;
+    if (route->thread_id.len == 0 || route->message_id.len == 0)
+        return;
+    struct feishu_thread *thread = thread_of(feishu, route->thread_id, true);
+    struct sma_str first = ingress->reply_to_id.len > 0 ? ingress->reply_to_id : route->message_id;
+    if (thread->first[0] == '\0')
+        sma_verdict_copy(thread->first, sizeof thread->first, first);
+    sma_verdict_copy(thread->newest, sizeof thread->newest, route->message_id);
+}
+
+struct sma_str feishu_topic_message(struct feishu *feishu, const struct sma_route *route)
+{
+    const struct feishu_thread *thread =
+        route->thread_id.len == 0 ? NULL : thread_of(feishu, route->thread_id, false);
+    if (thread == NULL)
+        return SMA_STR("");
+    bool is_first = sma_str_is_equal(sma_str(thread->first), route->message_id);
+    struct sma_str other = sma_str(is_first ? thread->newest : thread->first);
+    return sma_str_is_equal(other, route->message_id) ? SMA_STR("") : other;
+}
+
 enum sma_took feishu_take(struct feishu *feishu, const struct feishu_event *event,
                           struct sma_origin *origin)
 {
@@ -88,6 +127,8 @@ enum sma_took feishu_take(struct feishu *feishu, const struct feishu_event *even
                                        .user_id = event->ingress.route.user_id,
                                        .message_id = event->ingress.route.message_id};
     origin->is_press = event->is_callback;
+    if (!is_ignored)
+        feishu_note_thread(feishu, &event->ingress);
     return sma_intake_take(&feishu->base.intake, &taken, origin);
 }
 

@@ -17,23 +17,17 @@ static enum sma_login fail(const char *what, const struct sma_net_answer *answer
 {
     *error =
         (struct sma_login_error){.code = reply->code, .retry_after_ms = answer->retry_after_ms};
-    feishu_reply_explain(what, answer, reply, error->text, sizeof error->text);
+    struct sma_answered answered;
+    sma_verdict(&feishu_verdicts, what, answer, SMA_WHEN_QUESTION, &answered);
+    snprintf(error->text, sizeof error->text, "%s", answered.error);
+    if (answered.attempt_class == SMA_ATTEMPT_SENT)
+        snprintf(error->text, sizeof error->text, "%s failed: the answer could not be read", what);
     if (answer->end != SMA_NET_ANSWERED || answer->status >= 500 || answer->status == 429 ||
         answer->status == 408 || reply->code < 0)
         /* not JSON: a proxy or a page between, not a verdict of the platform */
         return SMA_LOGIN_RETRY;
-    switch (feishu_code_find(reply->code)->act) {
-    case FEISHU_CODE_TOKEN:
-        error->is_token_invalid = true;
-        return SMA_LOGIN_RETRY;
-    case FEISHU_CODE_RATE:
-    case FEISHU_CODE_RATE_CHAT:
-    case FEISHU_CODE_SOON:
-    case FEISHU_CODE_BUSY:
-        return SMA_LOGIN_RETRY;
-    default:
-        return SMA_LOGIN_FATAL;
-    }
+    error->is_token_invalid = (answered.mend & SMA_MEND_TOKEN) != 0;
+    return answered.attempt_class == SMA_ATTEMPT_GIVE_UP ? SMA_LOGIN_FATAL : SMA_LOGIN_RETRY;
 }
 
 static bool is_success(const struct sma_net_answer *answer, const struct feishu_reply *reply)
@@ -272,8 +266,8 @@ enum sma_login feishu_handshake_classify(const struct feishu_handshake *handshak
         error.code = -1; /* absent or senseless */
     bool is_full = error.code == 514 && sma_str_is_equal(handshake->auth_code, too_many);
     bool is_fatal = is_full || error.code == 403;
-    const char *words = is_full             ? feishu_code_find(1000040350)->words
-                        : error.code == 403 ? feishu_code_find(403)->words
+    const char *words = is_full             ? sma_verdict_words(&feishu_verdicts, 1000040350)
+                        : error.code == 403 ? sma_verdict_words(&feishu_verdicts, 403)
                         : error.code == 514 ? "the ticket was refused; a new one will be asked for"
                                             : "the server refused";
     struct sma_str message = handshake->message;

@@ -131,12 +131,12 @@ static void on_names(void *state, void *user, const struct sma_net_answer *answe
     struct sma_fetch *fetch = user;
     struct sma_str open_id = sma_json_str(fetch->item->json, "user_id");
     struct feishu_reply reply = feishu_reply_read(answer);
-    struct feishu_outcome outcome;
+    struct sma_answered outcome;
     bool has_answer = answer->end == SMA_NET_ANSWERED && reply.code >= 0;
     fetch->call = NULL;
-    feishu_classify(answer, &outcome);
+    sma_verdict(&feishu_verdicts, NULL, answer, 0, &outcome);
     read_names(feishu, open_id, sma_json_get(reply.root, "data"));
-    if (outcome.is_scope_missing)
+    if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0)
         note_no_right(feishu, (long long)reply.code);
     json_decref(reply.root);
     struct sma_str name = feishu_name_of(feishu, open_id);
@@ -234,17 +234,21 @@ static void read_items(struct looking *looking, const json_t *items)
     struct sma_str id = sma_json_str(looking->fetch->item->json, "message_id");
     bool is_forward = sma_str_is_equal(looking->fetch->item->kind, SMA_STR(FEISHU_LOOK_FORWARD));
     size_t count = json_array_size(items);
-    if (is_forward)
+    /* a forward lists itself first, also where it is quoted */
+    for (size_t i = 0; !is_forward && i < count; i++)
+        if (sma_str_is_equal(sma_json_str(json_array_get(items, i), "message_id"), id))
+            (void)!feishu_item_read(&options, json_array_get(items, i), on_quoted, looking);
+    if (is_forward || count > 1)
         sma_buf_printf(looking->out,
                        "%sThe forwarded messages:", looking->out->len > 0 ? "\n" : "");
     for (size_t i = 0; i < count && i <= FORWARD_COUNT_MAX; i++) {
         const json_t *item = json_array_get(items, i);
         bool is_it = sma_str_is_equal(sma_json_str(item, "message_id"), id);
-        if (is_it == is_forward) /* a forward lists itself first */
-            continue;
-        /* what cannot be read is left out: it was deleted */
-        (void)!feishu_item_read(&options, item, is_forward ? on_forwarded : on_quoted, looking);
+        if (!is_it) /* what cannot be read is left out: it was deleted */
+            (void)!feishu_item_read(&options, item, on_forwarded, looking);
     }
+    if (count > FORWARD_COUNT_MAX + 1)
+        sma_buf_printf(looking->out, "\n(%zu more are left out)", count - FORWARD_COUNT_MAX - 1);
 }
 
 static void on_message(void *state, void *user, const struct sma_net_answer *answer)
@@ -255,16 +259,15 @@ static void on_message(void *state, void *user, const struct sma_net_answer *ans
     struct looking looking = {feishu, fetch, out, out->len + FORWARD_BYTES_MAX};
     struct feishu_reply reply = feishu_reply_read(answer);
     const json_t *items = sma_json_get(sma_json_get(reply.root, "data"), "items");
-    struct feishu_outcome outcome;
-    char why[256];
+    struct sma_answered outcome;
     fetch->call = NULL;
     if (answer->end == SMA_NET_ANSWERED && reply.code == 0 && json_array_size(items) > 0) {
         read_items(&looking, items);
         sma_fetch_looked(fetch);
     } else {
-        feishu_classify(answer, &outcome);
-        feishu_reply_explain("the question for it", answer, &reply, why, sizeof why);
-        if (outcome.is_scope_missing)
+        sma_verdict(&feishu_verdicts, "the question for it", answer, SMA_WHEN_QUESTION, &outcome);
+        const char *why = outcome.error;
+        if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0)
             feishu_tell_scope(feishu, why);
         if (outcome.attempt_class == SMA_ATTEMPT_GIVE_UP ||
             outcome.attempt_class == SMA_ATTEMPT_SENT)
@@ -315,6 +318,8 @@ void feishu_look_up(void *user, struct sma_fetch *fetch)
         put_names_path(&path, sma_fetch_route(fetch->job), sma_json_str(item->json, "user_id"));
     else
         feishu_put_message_path(&path, message_id);
+    if (!is_name) /* else cards come as a stub that asks for a newer client */
+        sma_buf_put_text(&path, "?card_msg_content_type=user_card_content");
     if (path.err == SMA_ERR_OK)
         fetch->call =
             sma_call_start(feishu->base.calls,
@@ -345,15 +350,16 @@ static void put_profile(struct sma_buf *buf, const json_t *user)
 static void on_profile(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct feishu_reply reply = feishu_reply_read(answer);
-    struct feishu_outcome outcome;
+    struct sma_answered outcome;
     struct sma_buf profile;
     char why[256];
     const json_t *person = sma_json_get(sma_json_get(reply.root, "data"), "user");
-    feishu_classify(answer, &outcome);
-    feishu_reply_explain("the question for this person", answer, &reply, why, sizeof why);
-    if (outcome.is_scope_missing)
+    sma_verdict(&feishu_verdicts, "the question for this person", answer, SMA_WHEN_QUESTION,
+                &outcome);
+    snprintf(why, sizeof why, "%s", outcome.error);
+    if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0)
         feishu_tell_scope(state, why);
-    if (outcome.is_scope_missing)
+    if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0)
         snprintf(why, sizeof why,
                  "The app has no right to see its contacts (contact:user.base:readonly, code "
                  "%lld): the owner of the app can give it",

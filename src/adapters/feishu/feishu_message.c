@@ -44,28 +44,6 @@ static void put_location(struct feishu_reading *reading)
     sma_attach_put_label(&reading->body, longitude, 32);
 }
 
-/* A type without a rule of its own: its text if it has one. @return whether there is anything to
- * run */
-static bool put_other(struct feishu_reading *reading, struct sma_str type)
-{
-    static const char *const members[] = {"text", "title", "topic", "summary", "name"};
-    char word[64];
-    size_t len = type.len < sizeof word - 1 ? type.len : sizeof word - 1;
-    for (size_t i = 0; i < len; i++)
-        word[i] =
-            (type.ptr[i] >= 'a' && type.ptr[i] <= 'z') || type.ptr[i] == '_' ? type.ptr[i] : ' ';
-    word[len] = '\0';
-    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
-        struct sma_str text = sma_json_str(reading->content, members[i]);
-        if (text.len == 0)
-            continue;
-        put_words(&reading->body, word, text);
-        return true;
-    }
-    put_words(&reading->body, word, SMA_STR(""));
-    return false;
-}
-
 enum text_kind
 {
     TEXT_RUNS,   /* a message to answer */
@@ -73,14 +51,24 @@ enum text_kind
     TEXT_NOTHING /* not recorded either */
 };
 
-static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str type)
+/* The type says what is needed of the content. raw: the content as it came, in case it is no
+ * object: the message is still somebody's. */
+static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str type,
+                                  struct sma_str raw)
 {
     const json_t *content = reading->content;
+    bool is_bare = sma_str_is_equal(type, SMA_STR("merge_forward")) ||
+                   sma_str_is_equal(type, SMA_STR("system")); /* nothing of it is needed */
+    if (!json_is_object(content) && !is_bare) {
+        feishu_put_unread(reading, type, raw);
+        return TEXT_NOTED;
+    }
     if (sma_str_is_equal(type, SMA_STR("text")))
         feishu_put_resolved(reading, &reading->body, sma_json_str(content, "text"));
-    else if (sma_str_is_equal(type, SMA_STR("post")) ||
-             sma_str_is_equal(type, SMA_STR("interactive")))
+    else if (sma_str_is_equal(type, SMA_STR("post")))
         feishu_put_post(reading, content);
+    else if (sma_str_is_equal(type, SMA_STR("interactive")))
+        feishu_put_card_words(reading, content);
     else if (sma_str_is_equal(type, SMA_STR("image")))
         put_file(reading, "photo", "image_key", SMA_STR("photo.jpg"));
     else if (sma_str_is_equal(type, SMA_STR("file")))
@@ -105,9 +93,12 @@ static enum text_kind put_by_type(struct feishu_reading *reading, struct sma_str
     else if (sma_str_is_equal(type, SMA_STR("sticker"))) {
         put_words(&reading->body, "sticker", SMA_STR(""));
         return TEXT_NOTED;
-    } else if (!put_other(reading, type))
+    } else if (!feishu_put_other(reading, type))
         return TEXT_NOTED;
-    return TEXT_RUNS;
+    if (reading->body.len + reading->lines.len > 0 || json_is_string(sma_json_get(content, "text")))
+        return TEXT_RUNS;
+    (void)feishu_put_other(reading, type); /* it is not as its type should be */
+    return TEXT_NOTED;
 }
 
 /* -- the ingress ------------------------------------------------------------------------------- */
@@ -330,19 +321,18 @@ void feishu_read_message(struct feishu_reading *reading, const json_t *event)
     if (!place(reading, sma_json_str(message, "chat_id"), chat_type,
                &(struct feishu_author){ids, sma_json_str(sender, "tenant_key")}))
         return;
-    enum sma_err err =
-        sma_json_load_brief(sma_json_str(message, "content"), true, &reading->content);
-    if (err != SMA_ERR_OK || !json_is_object(reading->content)) {
-        if (err == SMA_ERR_NOMEM)
-            reading->body.err = err;
-        feishu_ignore(reading, SMA_WHY_MALFORMED "the content is not JSON");
-        return;
-    }
+    const json_t *inner = sma_json_get(message, "content");
+    struct sma_str content = sma_json_str_of(inner);
+    if (json_is_object(inner)) /* seen, too, though documented is text */
+        reading->content = json_deep_copy(inner);
+    else if (sma_json_load_brief(content, true, &reading->content) == SMA_ERR_NOMEM)
+        reading->body.err = SMA_ERR_NOMEM;
     put_provenance(reading, message, sma_json_str(message, "message_type"));
     put_topic(reading, sma_json_str(message, "thread_id"));
     feishu_read_mentions(reading, sma_json_get(message, "mentions"));
     feishu_read_mentions(reading, sma_json_get(reading->content, "mentions"));
-    finish(reading, chat_type, put_by_type(reading, sma_json_str(message, "message_type")));
+    finish(reading, chat_type,
+           put_by_type(reading, sma_json_str(message, "message_type"), content));
 }
 
 void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
@@ -381,7 +371,7 @@ void feishu_read_message_v1(struct feishu_reading *reading, const json_t *event)
         finish(reading, chat_type, TEXT_RUNS);
         return;
     }
-    finish(reading, chat_type, put_by_type(reading, type));
+    finish(reading, chat_type, put_by_type(reading, type, SMA_STR("")));
 }
 
 /* -- messages that are read later -------------------------------------------------------------- */
@@ -398,10 +388,12 @@ enum sma_err feishu_item_read(const struct feishu_event_options *options, const 
     enum sma_err err =
         json_is_true(sma_json_get(json, "deleted")) || !feishu_id_is_good(reading->message_id)
             ? SMA_ERR_BADINPUT
-            : sma_json_load_brief(content, true, &reading->content);
+            : SMA_ERR_OK;
+    if (err == SMA_ERR_OK && sma_json_load_brief(content, true, &reading->content) == SMA_ERR_NOMEM)
+        err = SMA_ERR_NOMEM;
     if (err == SMA_ERR_OK) {
         feishu_read_mentions(reading, sma_json_get(json, "mentions"));
-        (void)put_by_type(reading, sma_json_str(json, "msg_type"));
+        (void)put_by_type(reading, sma_json_str(json, "msg_type"), content);
         if (reading->preparation.len > 0)
             sma_buf_put_char(&reading->preparation, ']');
         err = feishu_reading_err(reading);

@@ -19,6 +19,7 @@
 #ifndef SMA_FEISHU_OUT_H
 #define SMA_FEISHU_OUT_H
 
+#include "adapters/common/verdict.h"
 #include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/buf.h"
@@ -164,6 +165,8 @@ void feishu_put_kit_card(struct sma_buf *buf, struct sma_str markdown, struct sm
 /** POST messages: a card of the model's, as it is. */
 void feishu_put_own_card(struct sma_buf *buf, const struct feishu_target *target,
                          struct sma_str json, struct sma_str uuid);
+/** What people would read in a card of the model, line by line; nothing when it has no words. */
+void feishu_put_own_card_words(struct sma_buf *buf, struct sma_str json);
 /** POST messages: show the card. */
 void feishu_put_kit_message(struct sma_buf *buf, const struct feishu_target *target,
                             struct sma_str card_id, struct sma_str uuid);
@@ -202,41 +205,15 @@ void feishu_put_reaction(struct sma_buf *buf, const char *emoji_type);
 void feishu_put_toast(struct sma_buf *buf, const char *type, struct sma_str text);
 
 /* -- answers ----------------------------------------------------------------------------------- */
-struct feishu_outcome
-{
-    uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_chat_only;     /* of RETRY_AFTER; else the dispatcher judges whom it is for */
-    bool
-        /* not sent: drop the token, fetch a new one, send again once (class RETRY until then) */
-        is_token_invalid;
-    /* not sent: send the same part as plain text (class GIVE_UP until then) */
-    bool is_card_refused;
-    bool
-        /* not sent: send as a new message without reply (class GIVE_UP until then) */
-        is_reply_gone;
-    bool
-        /* the owner must change the app in the console: worth a line in the log */
-        is_scope_missing;
-    bool is_reply_doubtful;  /* as is_reply_gone, if it was a reply: the code does not say */
-    bool is_too_long;        /* not sent: send half of it (class GIVE_UP until then) */
-    bool is_content_refused; /* of GIVE_UP: other words would be taken */
-    uint32_t retry_after_ms; /* of RETRY_AFTER */
-    int64_t code;            /* the platform's; -1 = none was readable */
-    char message_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1]; /* of SENT; "" when the answer named none */
-    char chat_id[96]; /* of SENT: where that message is; "" when the answer does not say */
-    int64_t sent_ms;  /* of SENT: the message's create_time; 0 = not said */
-    char error[256];  /* "" when SENT: one line for people: what, why, what to do */
-};
-/**
- * What an answer to a call means: sending, replying, patching, uploading, downloading that gave
- * JSON. A repeat under the same uuid is answered by the platform like the first time and is SENT.
- */
-void feishu_classify(const struct sma_net_answer *answer, struct feishu_outcome *ret_outcome);
+/* What an answer means (feishu_codes.c): sending, replying, patching, uploading, downloading that
+ * gave JSON. A repeat under the same uuid is answered by the platform like the first time and is
+ * SENT; so what nobody heard of may be repeated. */
+extern const struct sma_verdicts feishu_verdicts;
 /**
  * The message of a SENT outcome is in another chat than the one that was asked for: the platform
  * knew the uuid from there. Such a message is not ours to believe in, and above all not ours to
  * change.
  */
-bool feishu_is_elsewhere(const struct feishu_outcome *outcome, struct sma_str chat_id);
+bool feishu_is_elsewhere(const struct sma_answered *answered, struct sma_str chat_id);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "adapters/common/visible.h"
 #include "runtime/text/attach.h"
 #include "sma/text.h"
 
@@ -104,6 +105,26 @@ static void put_media(struct feishu_reading *reading, const json_t *element, boo
                    is_image ? "image" : "video", number);
 }
 
+static void put_file(struct feishu_reading *reading, const json_t *element, const char *kind)
+{
+    struct sma_str name = sma_json_str(element, "file_name");
+    name = name.len > 0 ? name : SMA_STR("file");
+    size_t number = feishu_attach(reading, kind, sma_json_str(element, "file_key"), name);
+    sma_buf_put_text(&reading->body, "[file: ");
+    sma_attach_put_label(&reading->body, name, SMA_NAME_BYTES_MAX);
+    sma_buf_put_text(&reading->body, number > 0 ? "]" : ", not fetched]");
+}
+
+static void put_seen(void *user, const char *key, const json_t *parent, struct sma_str text)
+{
+    struct feishu_reading *reading = user;
+    (void)parent;
+    if (strcmp(key, "tag") == 0 || strcmp(key, "type") == 0 || sma_str_trim(text).len == 0)
+        return;
+    sma_buf_put_char(&reading->body, ' ');
+    feishu_put_resolved(reading, &reading->body, text);
+}
+
 static bool is_tag(struct sma_str tag, const char *wanted)
 {
     return sma_str_is_equal(tag, sma_str(wanted));
@@ -127,6 +148,8 @@ static void put_element(struct feishu_reading *reading, const json_t *element)
         put_media(reading, element, true);
     else if (is_tag(tag, "media"))
         put_media(reading, element, false);
+    else if (is_tag(tag, "file") || is_tag(tag, "audio"))
+        put_file(reading, element, is_tag(tag, "audio") ? "voice" : "document");
     else if (is_tag(tag, "code_block"))
         put_code(body, element);
     else if (is_tag(tag, "hr"))
@@ -135,8 +158,13 @@ static void put_element(struct feishu_reading *reading, const json_t *element)
         sma_buf_put_char(body, '[');
         sma_attach_put_label(body, sma_json_str(element, "emoji_type"), 64);
         sma_buf_put_char(body, ']');
-    } else
+    } else if (sma_json_str(element, "text").len > 0 || tag.len == 0) {
         feishu_put_resolved(reading, body, sma_json_str(element, "text"));
+    } else { /* what has no words of its own: all that people see of it */
+        sma_buf_put_char(body, '[');
+        sma_attach_put_label(body, tag, LANGUAGE_BYTES_MAX);
+        sma_buf_put_text(body, sma_visible_walk(element, put_seen, reading) ? "]" : " ...]");
+    }
 }
 
 static void put_paragraphs(struct feishu_reading *reading, const json_t *paragraphs)

@@ -134,16 +134,17 @@ struct feishu_attempt
     struct sma_sending base; /* first */
     struct feishu_part part;
     struct feishu_consent consent; /* of a CONSENT part */
-    struct feishu_outcome outcome;
-    bool is_plain, is_short, is_no_reply;
+    struct sma_buf words;          /* what goes out in place of the part's own */
     bool is_stream_mended; /* a change of the streamed card was refused and asked for anew */
-    bool is_key_taken; /* the platform knows the part's uuid from another chat: under one more */
-    bool is_elsewhere; /* the last answer named a message of another chat */
     /* of the streamed card that becomes this part; "" = none */
     char card_id[FEISHU_MESSAGE_ID_BYTES_MAX + 1];
     char key[256]; /* of the uploaded file; "" = not uploaded */
     struct sma_net_field fields[4];
 };
+/** Somebody has written in a topic. */
+void feishu_note_thread(struct feishu *feishu, const struct sma_ingress *ingress);
+/** A message of the route's topic other than the route's own; empty: none is known. */
+struct sma_str feishu_topic_message(struct feishu *feishu, const struct sma_route *route);
 extern const struct sma_sending_ops feishu_sending_ops;
 
 /* -- preparation (feishu_files.c) -------------------------------------------------------------- */
@@ -188,6 +189,12 @@ struct feishu_topic
     uint64_t hash; /* of its first message's id */
     uint64_t seq;  /* with which message it was shown: asked for again, that one has it again */
 };
+/* Messages of a topic: an answer must reply to one of it, or it opens a new topic. */
+struct feishu_thread
+{
+    uint64_t hash; /* of the thread's id; 0 = free place */
+    char first[FEISHU_MESSAGE_ID_BYTES_MAX + 1], newest[FEISHU_MESSAGE_ID_BYTES_MAX + 1];
+};
 struct feishu_known_name
 {
     uint64_t hash, until_ns; /* hash of the id; 0 = free */
@@ -209,6 +216,8 @@ struct feishu
     uint64_t names_refused_ns; /* until then names are not asked for; 0 = they are */
     struct feishu_topic topics[FEISHU_TOPIC_COUNT_MAX]; /* whose first message was shown lately */
     size_t topic_next;
+    struct feishu_thread threads[FEISHU_TOPIC_COUNT_MAX];
+    size_t thread_next;
     bool has_no_kit; /* CardKit was refused: plain cards */
     struct feishu_typing typing[FEISHU_TYPING_COUNT_MAX];
     uint64_t typing_hold_ns;

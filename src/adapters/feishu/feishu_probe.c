@@ -73,10 +73,12 @@ static void on_scopes(void *state, struct sma_probing *probing, const struct sma
     if (reply.code == 0 && json_is_array(scopes)) {
         say_scopes(probing, scopes);
     } else {
-        char text[256];
-        feishu_reply_explain("asking Feishu for the scopes", answer, &reply, text, sizeof text);
+        struct sma_answered answered;
+        sma_verdict(&feishu_verdicts, "asking Feishu for the scopes", answer, SMA_WHEN_QUESTION,
+                    &answered);
         sma_probing_say(probing, SMA_PROBE_WARNING, "scopes",
-                        "compare them with docs/feishu.md in the developer console", "%s", text);
+                        "compare them with docs/feishu.md in the developer console", "%s",
+                        answered.error);
     }
     json_decref(reply.root);
 }

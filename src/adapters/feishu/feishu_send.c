@@ -8,7 +8,6 @@
  */
 #include "feishu_priv.h"
 
-#include "adapters/common/shorten.h"
 #include "sma/text.h"
 
 #include <stdio.h>
@@ -33,7 +32,13 @@ static struct feishu_target target_of(const struct feishu_attempt *attempt)
 {
     const struct sma_attempt *asked = attempt->base.asked;
     struct feishu_target target = feishu_target_make(&asked->route, asked->part);
-    if (attempt->is_no_reply) {
+    if ((attempt->base.without & SMA_MEND_REPLY) != 0) {
+        /* a message of its own would open a new topic: any other message of this one will do */
+        struct sma_str other = feishu_topic_message(feishu_of(attempt), &asked->route);
+        if (target.is_in_thread && other.len > 0) {
+            target.reply_to = other;
+            return target;
+        }
         target.reply_to = SMA_STR("");
         target.is_in_thread = false;
     }
@@ -46,95 +51,106 @@ static struct sma_stream *stream_of(const struct feishu_attempt *attempt)
     return sma_streams_of(&attempt->base.platform->streams, attempt->base.asked);
 }
 
+static bool is_words(const struct feishu_attempt *attempt)
+{
+    return attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
+}
+
+static struct sma_str text(const struct sma_sending *sending)
+{
+    const struct feishu_attempt *attempt = (const struct feishu_attempt *)(const void *)sending;
+    if (attempt->part.kind == FEISHU_PART_CONSENT)
+        return sma_buf_str(&attempt->consent.plain);
+    return is_words(attempt) ? attempt->part.text : SMA_STR("");
+}
+
+static uint32_t forms(const struct sma_sending *sending)
+{
+    const struct feishu_attempt *attempt = (const struct feishu_attempt *)(const void *)sending;
+    const struct feishu_part *part = &attempt->part;
+    bool is_reply = target_of(attempt).reply_to.len > 0;
+    if (part->kind == FEISHU_PART_REACTION)
+        return 0; /* there is nothing else to react to */
+    if (attempt->card_id[0] != '\0')
+        return SMA_MEND_EDIT;
+    uint32_t bits =
+        is_reply ? SMA_MEND_REPLY : SMA_MEND_KEY; /* a reply goes where its message is */
+    const struct sma_route *route = &sending->asked->route;
+    if (route->thread_id.len > 0 && feishu_is_group(route) &&
+        feishu_topic_message(feishu_of(attempt), route).len == 0)
+        bits &= ~(uint32_t)SMA_MEND_REPLY; /* better left out than in a topic of its own */
+    if (part->kind == FEISHU_PART_CARD || part->kind == FEISHU_PART_CONSENT ||
+        (part->kind == FEISHU_PART_OWN_CARD && attempt->words.len > 0))
+        bits |= SMA_MEND_MARKS;
+    return part->kind == FEISHU_PART_FILE ? bits | SMA_MEND_INSTEAD : bits;
+}
+
 /* The streamed card, or that of the request, is gone: a message of its own. */
 static bool leave_card(struct feishu_attempt *attempt)
 {
-    bool is_gone = attempt->outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
     struct sma_stream *stream = stream_of(attempt);
-    bool is_again = is_gone && stream != NULL && !attempt->is_stream_mended &&
-                    feishu_stream_mend(stream, attempt->outcome.code);
-    if (is_again)
+    if (stream != NULL && !attempt->is_stream_mended &&
+        feishu_stream_mend(stream, attempt->base.answered.code)) {
+        attempt->base.without &= ~(uint32_t)SMA_MEND_EDIT;
         return attempt->is_stream_mended = true;
-    if (is_gone) {
-        attempt->card_id[0] = '\0';
-        sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
     }
-    return is_gone;
+    attempt->card_id[0] = '\0';
+    sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
+    return true;
 }
 
-/* @return whether the same part goes out once more, differently */
-static bool change(struct feishu_attempt *attempt)
-{
-    const struct feishu_outcome *outcome = &attempt->outcome;
-    bool has_card = attempt->card_id[0] != '\0';
-    /* The uuid is known from another chat, so nothing was sent here: once more under another one,
-     * always the same. A reply, though, goes where its message is. */
-    bool is_reply = target_of(attempt).reply_to.len > 0;
-    if (attempt->is_elsewhere && !attempt->is_key_taken && !has_card && !is_reply)
-        return attempt->is_key_taken = true;
-    if (attempt->part.kind == FEISHU_PART_REACTION)
-        return false; /* there is nothing else to react to */
-    if (has_card)
-        return leave_card(attempt);
-    bool is_card =
-        attempt->part.kind == FEISHU_PART_CARD || attempt->part.kind == FEISHU_PART_CONSENT;
-    if (outcome->is_card_refused && !attempt->is_plain && is_card)
-        return attempt->is_plain = true;
-    bool is_text = attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
-    if (outcome->is_too_long && !attempt->is_short && is_text)
-        return attempt->is_short = true;
-    bool may_be_reply = outcome->is_reply_gone || outcome->is_reply_doubtful;
-    if (may_be_reply && !attempt->is_no_reply && target_of(attempt).reply_to.len > 0)
-        return attempt->is_no_reply = true;
-    return false;
-}
-
-static bool mend(struct sma_sending *sending)
+static bool step(struct sma_sending *sending, enum sma_mend taken)
 {
     struct feishu_attempt *attempt = attempt_of(sending);
-    struct feishu *feishu = feishu_of(attempt);
-    if (change(attempt))
-        return true;
-    if (attempt->outcome.is_scope_missing)
-        feishu_tell_scope(feishu, attempt->outcome.error);
-    else if (attempt->outcome.attempt_class == SMA_ATTEMPT_SENT)
-        sma_adapter_health_heal(&feishu->base.health, SMA_CAUSE_RIGHTS);
-    return false;
+    struct feishu_part *part = &attempt->part;
+    if (taken == SMA_MEND_EDIT)
+        return leave_card(attempt);
+    if (taken == SMA_MEND_MARKS && part->kind == FEISHU_PART_OWN_CARD)
+        *part =
+            (struct feishu_part){.kind = FEISHU_PART_TEXT, .text = sma_buf_str(&attempt->words)};
+    if (taken == SMA_MEND_FILE)
+        *part = (struct feishu_part){.kind = FEISHU_PART_FILE,
+                                     .file_kind = SMA_STR("document"),
+                                     .target = SMA_STR(SMA_SENDING_FILE_NAME)};
+    if (taken == SMA_MEND_INSTEAD) { /* its caption went before it */
+        sma_sending_close_file(sending);
+        sma_sending_put_instead(sending, SMA_STR(""), part->target, &attempt->words);
+        *part =
+            (struct feishu_part){.kind = FEISHU_PART_TEXT, .text = sma_buf_str(&attempt->words)};
+    }
+    return attempt->words.err == SMA_ERR_OK;
+}
+
+/* A message of another chat: the platform knows the uuid from there, so nothing was sent here. Once
+ * more under another one, always the same. */
+static void disbelieve(struct feishu_attempt *attempt)
+{
+    sma_platform_log(&feishu_of(attempt)->base, SMA_LOG_WARN,
+                     "a message for one chat was answered with one of another chat; it is "
+                     "not believed");
+    attempt->base.answered =
+        (struct sma_answered){.attempt_class = SMA_ATTEMPT_GIVE_UP,
+                              .act = SMA_ACT_FINAL,
+                              .mend = SMA_MEND_KEY,
+                              .error = "Feishu answered with a message of another chat"};
 }
 
 static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
     struct feishu_attempt *attempt = attempt_of(sending);
-    struct feishu_outcome *outcome = &attempt->outcome;
-    feishu_classify(answer, outcome);
-    attempt->is_elsewhere = feishu_is_elsewhere(outcome, sending->asked->route.chat_id);
-    if (attempt->is_elsewhere) {
-        sma_platform_log(&feishu_of(attempt)->base, SMA_LOG_WARN,
-                         "a message for one chat was answered with one of another chat; it is "
-                         "not believed");
-        outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
-        outcome->message_id[0] = '\0';
-        snprintf(outcome->error, sizeof outcome->error,
-                 "Feishu answered with a message of another chat");
-    } else if (outcome->attempt_class == SMA_ATTEMPT_SENT && outcome->message_id[0] == '\0') {
-        snprintf(outcome->message_id, sizeof outcome->message_id, "%s",
-                 attempt->card_id); /* a changed card: its own */
-    }
-}
-
-static struct sma_attempt_result result(const struct sma_sending *sending)
-{
-    const struct feishu_outcome *outcome =
-        &((const struct feishu_attempt *)(const void *)sending)->outcome;
-    return (struct sma_attempt_result){
-        .attempt_class = outcome->attempt_class,
-        .is_chat_only = outcome->is_chat_only,
-        .is_content_refused = outcome->is_content_refused,
-        .retry_after_ms = outcome->retry_after_ms,
-        .platform_message_id = sma_str(outcome->message_id),
-        .sent_ms = outcome->sent_ms,
-        .error = sma_str(outcome->error),
-    };
+    struct sma_answered *answered = &sending->answered;
+    sma_verdict(&feishu_verdicts, NULL, answer, 0, answered);
+    bool is_sent = answered->attempt_class == SMA_ATTEMPT_SENT;
+    if (attempt->card_id[0] != '\0' && answered->attempt_class == SMA_ATTEMPT_GIVE_UP)
+        answered->mend |= SMA_MEND_EDIT; /* whatever is wrong with the card, a new one may do */
+    if (feishu_is_elsewhere(answered, sending->asked->route.chat_id))
+        disbelieve(attempt);
+    else if (is_sent && answered->message_id[0] == '\0') /* a changed card: its own */
+        snprintf(answered->message_id, sizeof answered->message_id, "%s", attempt->card_id);
+    if ((answered->mend & SMA_MEND_TELL_OWNER) != 0)
+        feishu_tell_scope(feishu_of(attempt), answered->error);
+    else if (answered->attempt_class == SMA_ATTEMPT_SENT)
+        sma_adapter_health_heal(&feishu_of(attempt)->base.health, SMA_CAUSE_RIGHTS);
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -193,31 +209,27 @@ static void patch_card(struct feishu_attempt *attempt)
     sma_buf_fini(&body);
 }
 
-static void put_consent(struct sma_buf *body, const struct feishu_attempt *attempt,
-                        const struct feishu_target *target, struct sma_str uuid)
-{
-    struct feishu_card card = feishu_consent_card(&attempt->consent);
-    if (attempt->is_plain)
-        feishu_put_text(body, target, sma_buf_str(&attempt->consent.plain), uuid);
-    else
-        feishu_put_card_message(body, target, &card, uuid);
-}
-
-static void put_text_part(struct sma_buf *body, const struct feishu_attempt *attempt,
+/* The words of a message: as a card or, where that was refused, as they are. */
+static void put_text_part(struct sma_buf *body, struct feishu_attempt *attempt,
                           const struct feishu_target *target, struct sma_str uuid)
 {
-    const struct sma_attempt *asked = attempt->base.asked;
-    struct feishu_part part = attempt->part;
-    struct sma_buf cut;
-    sma_buf_init(&cut, BODY_BYTES_MAX);
-    if (attempt->is_short) {
-        sma_adapter_put_short(&cut, part.text, asked->route.language);
-        part.text = sma_buf_str(&cut);
+    struct feishu_card card = feishu_consent_card(&attempt->consent);
+    struct feishu_part part = {.kind = attempt->part.kind};
+    bool is_plain = (attempt->base.without & SMA_MEND_MARKS) != 0;
+    if (part.kind == FEISHU_PART_CONSENT && !is_plain) {
+        feishu_put_card_message(body, target, &card, uuid);
+        return;
     }
-    feishu_put_part(body, target, &part, attempt->is_plain, uuid);
+    if (part.kind == FEISHU_PART_CONSENT)
+        part.kind = FEISHU_PART_TEXT;
+    struct sma_buf words;
+    sma_buf_init(&words, BODY_BYTES_MAX);
+    sma_sending_put_words(&attempt->base, text(&attempt->base), &words);
+    part.text = sma_buf_str(&words);
+    feishu_put_part(body, target, &part, is_plain, uuid);
     if (body->err == SMA_ERR_OK)
-        body->err = cut.err;
-    sma_buf_fini(&cut);
+        body->err = words.err;
+    sma_buf_fini(&words);
 }
 
 static void react(struct feishu_attempt *attempt)
@@ -257,16 +269,20 @@ static void send_message(struct feishu_attempt *attempt)
     const struct sma_attempt *asked = attempt->base.asked;
     struct feishu_target target = target_of(attempt);
     char uuid[FEISHU_UUID_BYTES_MAX + 1];
+    /* the second message of a part, and one whose uuid is known from elsewhere: under another */
+    char more[3] = {'-', (char)('a' + attempt->base.piece % 26), '\0'};
+    bool is_key_taken = (attempt->base.without & SMA_MEND_KEY) != 0;
     snprintf(uuid, sizeof uuid, "%.*s%s", (int)asked->idempotency_key.len,
-             asked->idempotency_key.ptr, attempt->is_key_taken ? "-2" : "");
+             asked->idempotency_key.ptr,
+             is_key_taken               ? "-2"
+             : attempt->base.piece == 0 ? ""
+                                        : more);
     struct sma_str key = sma_str(uuid);
     struct sma_buf path, body;
     sma_buf_init(&path, 4096);
     sma_buf_init(&body, BODY_BYTES_MAX);
     feishu_put_send_path(&path, &target);
-    if (attempt->part.kind == FEISHU_PART_CONSENT) {
-        put_consent(&body, attempt, &target, key);
-    } else if (attempt->part.kind == FEISHU_PART_OWN_CARD) {
+    if (attempt->part.kind == FEISHU_PART_OWN_CARD) {
         feishu_put_own_card(&body, &target, attempt->part.text, key);
     } else if (attempt->part.kind != FEISHU_PART_FILE) {
         put_text_part(&body, attempt, &target, key);
@@ -289,7 +305,7 @@ static void send_message(struct feishu_attempt *attempt)
 static void on_uploaded(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct feishu_attempt *attempt = attempt_of(user);
-    struct feishu_outcome *outcome = &attempt->outcome;
+    struct sma_answered *outcome = &attempt->base.answered;
     (void)state;
     attempt->base.call = NULL;
     if (answer->end == SMA_NET_ANSWERED && answer->status >= 200 && answer->status < 300 &&
@@ -298,17 +314,21 @@ static void on_uploaded(void *state, void *user, const struct sma_net_answer *an
         send_part(&attempt->base);
         return;
     }
-    feishu_classify(answer, outcome);
+    sma_verdict(&feishu_verdicts, "uploading to Feishu", answer, 0, outcome);
     bool is_undecided =
         outcome->attempt_class == SMA_ATTEMPT_UNKNOWN || outcome->attempt_class == SMA_ATTEMPT_SENT;
     if (is_undecided) { /* an upload nobody refers to does no harm: certainly nothing was sent */
         outcome->attempt_class = SMA_ATTEMPT_RETRY;
+        outcome->act = SMA_ACT_RETRY;
         if (outcome->error[0] == '\0')
             snprintf(outcome->error, sizeof outcome->error, "the upload's answer has no key");
     }
     outcome->message_id[0] = '\0';
-    outcome->is_card_refused = outcome->is_reply_gone = outcome->is_reply_doubtful = false;
-    attempt->is_elsewhere = false;
+    outcome->mend &= ~(uint32_t)SMA_MEND_REPLY; /* it replied to nothing */
+    if (outcome->act == SMA_ACT_REFUSED)
+        outcome->mend |= SMA_MEND_INSTEAD;
+    if ((outcome->mend & SMA_MEND_TELL_OWNER) != 0)
+        feishu_tell_scope(feishu_of(attempt), outcome->error);
     sma_sending_conclude(&attempt->base);
 }
 
@@ -379,11 +399,9 @@ static bool hold(struct sma_sending *sending)
         sending->asked->intent == SMA_INTENT_REACTION; /* the run goes on with its card */
     if (is_beside)
         return false;
-    bool is_words =
-        attempt->part.kind == FEISHU_PART_TEXT || attempt->part.kind == FEISHU_PART_CARD;
     enum sma_stream_claim claim = sma_streams_claim(
         &sending->platform->streams, sending->asked,
-        is_words && sma_utf16_length(attempt->part.text) <= FEISHU_CARD_UNITS_MAX);
+        is_words(attempt) && sma_utf16_length(attempt->part.text) <= FEISHU_CARD_UNITS_MAX);
     const struct sma_stream *stream = stream_of(attempt);
     if (claim == SMA_STREAM_CLAIM_TAKEN && stream != NULL)
         SMA_STREAM_SET(attempt->card_id, sma_str(stream->handle));
@@ -394,7 +412,10 @@ static enum sma_err open_part(struct sma_sending *sending, struct sma_error *err
 {
     struct feishu_attempt *attempt = attempt_of(sending);
     (void)error;
+    sma_buf_init(&attempt->words, BODY_BYTES_MAX);
     SMA_TRY(feishu_part_decode(sending->asked->part_bytes, &attempt->part));
+    if (attempt->part.kind == FEISHU_PART_OWN_CARD) /* for when it is refused */
+        feishu_put_own_card_words(&attempt->words, attempt->part.text);
     if (attempt->part.kind != FEISHU_PART_CONSENT)
         return SMA_ERR_OK;
     SMA_TRY(feishu_consent_open(&attempt->part, &attempt->consent));
@@ -407,6 +428,7 @@ static enum sma_err open_part(struct sma_sending *sending, struct sma_error *err
 
 static void release(struct sma_sending *sending)
 {
+    sma_buf_fini(&attempt_of(sending)->words);
     feishu_consent_fini(&attempt_of(sending)->consent);
 }
 
@@ -422,7 +444,8 @@ const struct sma_sending_ops feishu_sending_ops = {
     .hold = hold,
     .send = send_part,
     .read = read_answer,
-    .mend = mend,
-    .result = result,
+    .forms = forms,
+    .step = step,
+    .text = text,
     .release = release,
 };

@@ -206,12 +206,12 @@ static const char *put(struct sma_stream *stream, enum sma_stream_step step, str
 
 /* -- answers ----------------------------------------------------------------------------------- */
 /* No CardKit for this app, or on this server: from now on plain cards. */
-static void note_refused_kit(struct sma_stream *stream, const struct feishu_outcome *answered,
+static void note_refused_kit(struct sma_stream *stream, const struct sma_answered *answered,
                              int status)
 {
     struct feishu *feishu = feishu_of(stream);
     struct sma_route route = sma_stream_route(stream);
-    if (answered->is_scope_missing || status == 404) {
+    if ((answered->mend & SMA_MEND_TELL_OWNER) != 0 || status == 404) {
         if (!feishu->has_no_kit)
             sma_platform_log(&feishu->base, SMA_LOG_INFO,
                              "answers are not typed into cards: the app has no right to CardKit "
@@ -223,7 +223,7 @@ static void note_refused_kit(struct sma_stream *stream, const struct feishu_outc
 }
 
 static void read_prepared(struct sma_stream *stream, const struct sma_net_answer *answer,
-                          struct feishu_outcome *answered)
+                          struct sma_answered *answered)
 {
     char card_id[sizeof stream->entity];
     if (answered->attempt_class == SMA_ATTEMPT_SENT &&
@@ -238,10 +238,10 @@ static void read_prepared(struct sma_stream *stream, const struct sma_net_answer
         answered->attempt_class = SMA_ATTEMPT_GIVE_UP; /* says nothing about the other calls */
 }
 
-static void read_made(struct sma_stream *stream, struct feishu_outcome *answered)
+static void read_made(struct sma_stream *stream, struct sma_answered *answered)
 {
     bool is_elsewhere = feishu_is_elsewhere(answered, sma_str(stream->chat_id));
-    if (answered->is_scope_missing)
+    if ((answered->mend & SMA_MEND_TELL_OWNER) != 0)
         feishu_tell_scope(feishu_of(stream), answered->error);
     if (is_elsewhere)
         answered->attempt_class = SMA_ATTEMPT_GIVE_UP;
@@ -249,7 +249,7 @@ static void read_made(struct sma_stream *stream, struct feishu_outcome *answered
         SMA_STREAM_SET(stream->handle, sma_str(answered->message_id));
 }
 
-static void read_changed(struct sma_stream *stream, struct feishu_outcome *answered)
+static void read_changed(struct sma_stream *stream, struct sma_answered *answered)
 {
     if (answered->attempt_class != SMA_ATTEMPT_SENT)
         sma_buf_clear(&stream->shown);
@@ -272,15 +272,15 @@ bool feishu_stream_mend(struct sma_stream *stream, int64_t code)
 static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
                         const struct sma_net_answer *answer, struct sma_stream_outcome *ret_outcome)
 {
-    struct feishu_outcome answered;
-    feishu_classify(answer, &answered);
+    struct sma_answered answered;
+    sma_verdict(&feishu_verdicts, NULL, answer, 0, &answered);
     if (step == SMA_STREAM_PREPARE)
         read_prepared(stream, answer, &answered);
     else if (step == SMA_STREAM_MAKE)
         read_made(stream, &answered);
     else if (step == SMA_STREAM_CHANGE)
         read_changed(stream, &answered);
-    else if (answered.is_reply_gone)
+    else if (answered.code == 230011 || answered.code == 231003)
         answered.attempt_class = SMA_ATTEMPT_SENT; /* it is gone already */
     *ret_outcome = (struct sma_stream_outcome){.attempt_class = answered.attempt_class,
                                                .retry_after_ms = answered.retry_after_ms,

@@ -106,17 +106,17 @@ static void on_shown(void *state, void *user, const struct sma_net_answer *answe
 {
     struct feishu *feishu = state;
     struct feishu_typing *typing = user;
-    struct feishu_outcome outcome;
+    struct sma_answered outcome;
     bool is_over = typing->state == TYPING_OVER;
     typing->call = NULL;
-    feishu_classify(answer, &outcome);
+    sma_verdict(&feishu_verdicts, NULL, answer, 0, &outcome);
     if (outcome.attempt_class == SMA_ATTEMPT_SENT)
         note_reaction(typing, answer);
-    if (outcome.is_scope_missing && !feishu->has_no_typing)
+    if ((outcome.mend & SMA_MEND_TELL_OWNER) != 0 && !feishu->has_no_typing)
         sma_platform_log(&feishu->base, SMA_LOG_INFO,
                          "no sign of life is shown in groups: the app has no right to reactions "
                          "(im:message.reactions:write_only)");
-    feishu->has_no_typing |= outcome.is_scope_missing;
+    feishu->has_no_typing |= (outcome.mend & SMA_MEND_TELL_OWNER) != 0;
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         feishu->typing_hold_ns = sma_ctx_now(feishu->ctx) + outcome.retry_after_ms * SMA_NS_PER_MS;
     if (typing->reaction_id[0] == '\0')

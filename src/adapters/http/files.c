@@ -1,6 +1,8 @@
 /* files.c — the small files of the HTTP adapter: service.json, api-token, public/. */
 #include "http_priv.h"
 
+#include "sma/beneath.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -141,14 +143,10 @@ enum sma_err http_token_file_read(struct sma_http *http, struct sma_buf *ret_tok
 enum sma_err http_static_read(struct sma_http *http, const char *name, struct sma_buf *buf)
 {
     char path[PATH_BYTES];
-    enum sma_err err = put_path(path, http->config->project_dir, "public", NULL);
+    enum sma_err err = put_path(path, "public", name, NULL);
     if (err != SMA_ERR_OK)
         return err;
-    int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)
-        return SMA_ERR_NOTFOUND;
-    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    close(dir);
+    int fd = sma_open_in(http->config->project_dir, path, O_RDONLY);
     if (fd < 0)
         return SMA_ERR_NOTFOUND;
     struct stat facts;

@@ -7,6 +7,8 @@
  */
 #include "http_priv.h"
 
+#include "sma/clock.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -158,7 +160,8 @@ static void adopt(struct sma_http *http, int fd, struct sma_str key, struct sma_
         page->next->previous = page;
     pages->first = page;
     if (pages->count++ == 0)
-        (void)uv_timer_start(&pages->timer, on_timer, TELL_MS, TELL_MS);
+        (void)uv_timer_start(&pages->timer, on_timer, sma_clock_wait_ms(TELL_MS),
+                             sma_clock_wait_ms(TELL_MS));
     if (sma_ws_adopt(pages->ws, fd, key, rest, &like, &page->conn) != SMA_ERR_OK)
         on_closed(page, &(struct sma_ws_closed){0});
 }

@@ -1,6 +1,8 @@
 /* qq.c — the platform's table: what the skeleton asks of it (adapters/common/platform.h). */
 #include "qq_priv.h"
 
+#include "adapters/common/part.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -153,5 +155,6 @@ const struct sma_adapter_ops sma_qq_adapter_ops = {
     .replies_max = qq_replies_max,
     .configure = sma_platform_configure,
     .is_group = qq_is_group,
+    .is_file = sma_part_is_file,
     .takes_webhooks = sma_platform_takes_webhooks,
 };

@@ -19,11 +19,11 @@ static void put_headers(const void *state, struct sma_str token,
 
 static bool is_token_refused(const struct sma_net_answer *answer)
 {
-    struct qq_outcome outcome;
+    struct sma_answered outcome;
     if (answer->status < 400)
         return false;
-    qq_classify(answer, &(struct qq_asked){0}, &outcome);
-    return outcome.is_token_invalid;
+    sma_verdict(&qq_verdicts, NULL, answer, 0, &outcome);
+    return (outcome.mend & SMA_MEND_TOKEN) != 0;
 }
 
 /* -- the token --------------------------------------------------------------------------------- */

@@ -25,17 +25,21 @@ void qq_put_token_body(struct sma_buf *buf, struct sma_str app_id, struct sma_st
 static enum sma_login fail(const char *what, const struct sma_net_answer *answer,
                            const struct qq_reply *reply, struct sma_login_error *error)
 {
-    enum qq_code_act act = qq_code_find(reply->code)->act;
+    struct sma_answered answered;
     bool is_answered = answer->end == SMA_NET_ANSWERED;
-    bool is_refused = is_answered && act == QQ_CODE_GIVE_UP && answer->status >= 400 &&
-                      answer->status < 500 && answer->status != 401 && answer->status != 408 &&
-                      answer->status != 425 && answer->status != 429;
+    sma_verdict(&qq_verdicts, what, answer, SMA_WHEN_QUESTION, &answered);
+    bool is_owners = answered.act == SMA_ACT_OWNER && (reply->code != 0 || answer->status >= 400);
+    bool is_refused = is_answered && answered.attempt_class == SMA_ATTEMPT_GIVE_UP &&
+                      answer->status >= 400 && answer->status < 500;
     *error = (struct sma_login_error){
         .code = reply->code,
         .retry_after_ms = is_answered ? answer->retry_after_ms : -1,
-        .is_token_invalid = is_answered && (act == QQ_CODE_TOKEN || answer->status == 401)};
-    qq_reply_explain(what, answer, reply, error->text, sizeof error->text);
-    return act == QQ_CODE_BOT || is_refused ? SMA_LOGIN_FATAL : SMA_LOGIN_RETRY;
+        .is_token_invalid =
+            is_answered && ((answered.mend & SMA_MEND_TOKEN) != 0 || answer->status == 401)};
+    snprintf(error->text, sizeof error->text, "%s", answered.error);
+    if (answered.attempt_class == SMA_ATTEMPT_SENT)
+        snprintf(error->text, sizeof error->text, "%s failed: the answer could not be read", what);
+    return is_owners || is_refused ? SMA_LOGIN_FATAL : SMA_LOGIN_RETRY;
 }
 
 static bool is_success(const struct sma_net_answer *answer, const struct qq_reply *reply)

@@ -159,7 +159,12 @@ static void put_nothing(struct qq_reading *in)
     const struct sma_ingress *ingress = &in->event.ingress;
     if (ingress->addressed == SMA_ADDRESSED_NONE)
         return;
-    if (ingress->is_group) {
+    int64_t type = sma_json_int(in->data, "message_type", 0, INT32_MAX, MESSAGE_PLAIN);
+    if (type != MESSAGE_PLAIN && type != MESSAGE_QUOTE) {
+        sma_buf_put_text(&in->said, "[a message of type ");
+        sma_buf_put_i64(&in->said, type);
+        sma_buf_put_text(&in->said, " that could not be read]");
+    } else if (ingress->is_group) {
         sma_buf_put_char(&in->said, '@');
         sma_attach_put_label(&in->said, qq_our_name(in), SMA_NAME_BYTES_MAX);
     } else {

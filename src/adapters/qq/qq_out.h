@@ -17,6 +17,7 @@
 #ifndef SMA_QQ_OUT_H
 #define SMA_QQ_OUT_H
 
+#include "adapters/common/verdict.h"
 #include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/net.h"
@@ -95,7 +96,7 @@ bool qq_is_answer_kept(const struct sma_attempt *attempt);
  *        platform may have noted the
  *        numbers of what it refused.
  */
-#define QQ_FORM_COUNT_MAX 8
+#define QQ_FORM_COUNT_MAX 12 /* steps of a text */
 uint32_t qq_msg_seq(uint64_t outbox_id, uint32_t part, uint32_t form);
 
 /* -- requests: path below the API root, JSON body, appended to *buf; errors stay in buf->err --- */
@@ -121,13 +122,9 @@ struct qq_send
     const struct sma_route *route;
     const struct qq_part *part;
     enum qq_way way;
-    uint32_t msg_seq; /* of QQ_PASSIVE in c2c and group */
-    bool is_markdown; /* send the Markdown form, if the part has one */
-    /* the platform refuses links: addresses are written so that none is one */
-    bool is_without_links;
-    bool is_captionless;     /* it refuses the caption in every form */
-    bool is_short;           /* the platform found it too long: half of it, with the visible note */
-    struct sma_str language; /* of that note; empty = Chinese */
+    uint32_t msg_seq;    /* of QQ_PASSIVE in c2c and group */
+    bool is_markdown;    /* send the Markdown form, if the part has one */
+    bool is_captionless; /* the file alone */
     const struct qq_button *buttons;
     size_t button_count;
 };
@@ -138,8 +135,6 @@ void qq_put_media_message(struct sma_buf *buf, const struct qq_send *send,
                           struct sma_str file_info);
 /** A photo by its URL, in channel and dm. */
 void qq_put_image_message(struct sma_buf *buf, const struct qq_send *send);
-/** A FILE part that cannot be sent here: caption, and URL or file name, as text. */
-void qq_put_file_as_text(struct sma_buf *buf, const struct qq_send *send);
 /** input_notify, c2c only: the bot "is typing" for so many seconds, at most 60. */
 void qq_put_typing(struct sma_buf *buf, const struct qq_send *send, unsigned seconds);
 
@@ -214,57 +209,11 @@ void qq_put_upload_finish(struct sma_buf *buf, const struct qq_media *media,
 SMA_CHECKED enum sma_err qq_file_info_parse(struct sma_str body, char *ret_info);
 
 /* -- answers ----------------------------------------------------------------------------------- */
-/*
- * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags
- * name what the adapter can mend itself, at most once each, within the same attempt:
- *   is_token_invalid    not sent: fetch a new token, send again (class RETRY)
- *   is_plain_wanted     Markdown or buttons refused: send again with is_markdown false, without
- *   buttons, is_fallback
- *   is_link_refused     send again with is_without_links; a file at last with is_captionless
- *   is_too_long         send again with is_short
- *   is_window_closed    no answer to this message any more: send again as QQ_ACTIVE
- *   is_file_stale       file_info is no longer good: upload again (class RETRY)
- * and what it should tell:
- *   is_bot_refused      for every chat: app id, right or ban; the owner must act
- *   is_chat_closed      nothing will arrive in this chat
- *   is_active_refused   active messages are not allowed, or their quota is used up
- *   is_content_refused  the words are refused, whatever they are sent as
- *   is_audit            taken, shown after somebody has looked at it; message_id is the audit's id.
- *   SENT
- *
- * Classes: 2xx without code SENT, but GIVE_UP when the message is one of another channel than asked
- * for: it is not ours to believe in, and something was sent; 2xx that cannot be read UNKNOWN; 401
- * and token codes RETRY; 429 and rate codes RETRY_AFTER; 503 RETRY; other 5xx UNKNOWN (msg_seq
- * makes the repeat harmless); 404, 405 without a code RETRY_AFTER 30 s, adapter-wide (apiRoot is
- * wrong); other refusals GIVE_UP. NOT_SENT is RETRY, UNKNOWN stays UNKNOWN. 40054005 (this msg_seq
- * was used already): SENT when the part may have been sent before, else GIVE_UP.
- */
-struct qq_asked
-{
-    bool is_active;
-    bool may_be_sent; /* attempt->is_repeat, or an earlier try of this attempt ended UNKNOWN */
-    struct sma_str
-        /* the guild channel that is sent to, "" = no channel: its answer must name it */
-        channel_id;
-};
-struct qq_outcome
-{
-    uint8_t attempt_class;              /* enum sma_attempt_class */
-    bool is_adapter_wide, is_chat_only; /* of RETRY_AFTER; neither: the dispatcher judges */
-    bool is_token_invalid, is_plain_wanted, is_link_refused, is_too_long, is_window_closed,
-        is_file_stale;
-    bool is_bot_refused, is_chat_closed, is_active_refused, is_content_refused, is_audit;
-    uint32_t retry_after_ms;                      /* of RETRY_AFTER, else 0 */
-    int64_t code;                                 /* the platform's; 0 = none */
-    char message_id[QQ_MESSAGE_ID_BYTES_MAX + 1]; /* "" when there is none */
-    char reply_id[QQ_MESSAGE_ID_BYTES_MAX +
-                  1]; /* its index, by which quotes name it; "" when there is none */
-    int64_t sent_ms;  /* 0 = not said */
-    char error[256];  /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
-};
-/** Also for uploads, interactions and everything else that answers in the API's form. Never
- *  fails. */
-void qq_classify(const struct sma_net_answer *answer, const struct qq_asked *asked,
-                 struct qq_outcome *ret_outcome);
+/* What an answer means (qq_codes.c), also of uploads, interactions and everything else that answers
+ * in the API's form. A 5xx may have been a success; msg_seq makes the repeat harmless: 40054005
+ * (this msg_seq was used already) is SENT when the part may have been sent before. */
+#define QQ_WHEN_ACTIVE 1 /* without a message to answer */
+#define QQ_WHEN_REPEAT 2 /* it may have been sent before */
+extern const struct sma_verdicts qq_verdicts;
 
 #endif

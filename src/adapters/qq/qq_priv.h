@@ -31,8 +31,7 @@
 #define QQ_FILE_DATA_BYTES_MAX \
     (10 * 1024 * 1024) /* sent inside the request; larger ones go in blocks */
 #define QQ_GARBAGE_COUNT_MAX \
-    3                   /* unreadable frames in a row that are asked for again; then passed over */
-#define QQ_PLAIN_S 3600 /* Markdown refused: this long everything goes as plain text */
+    3 /* unreadable frames in a row that are asked for again; then passed over */
 #define QQ_FRESH_COUNT_MAX 64 /* chats whose last word is remembered */
 #define QQ_INTERACTION_DONE 0 /* codes of an acknowledged press; the client shows what they mean */
 #define QQ_INTERACTION_TOO_OFTEN 2
@@ -136,13 +135,11 @@ struct qq_attempt
 {
     struct sma_sending base; /* first */
     struct qq_part part;
-    struct qq_outcome outcome;
     enum qq_way way;
-    bool is_plain, is_without_links, is_short, is_captionless; /* mended already */
-    bool is_link; /* the platform could not fetch the file from its address */
-    bool was_window_closed, was_answer_tried, is_uploaded_again;
+    bool was_window_closed, was_answer_tried;
     bool is_stream_again; /* the last piece goes out under the number of the one before it */
     struct qq_card card;  /* of a CARD part, which then stands as a TEXT part in `part` */
+    struct sma_buf words; /* what goes out in place of the part's own */
     /* answered instead of the route's message; "" = that one */
     char answered[SMA_ID_BYTES_MAX + 1];
     void *upload;    /* in progress, see qq_upload.c */
@@ -153,7 +150,7 @@ extern const struct sma_sending_ops qq_sending_ops;
 void qq_upload_begin(struct qq_attempt *attempt);
 void qq_upload_cancel(struct qq_attempt *attempt);
 /** outcome NULL: attempt->file_info is there. */
-void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome);
+void qq_upload_ended(struct qq_attempt *attempt, const struct sma_answered *outcome);
 
 /* -- the last word of each chat (qq_fresh.c) --------------------------------------------------- */
 struct qq_fresh
@@ -212,8 +209,6 @@ struct qq
     char bot_id[QQ_BOT_ID_BYTES_MAX], bot_name[QQ_BOT_ID_BYTES_MAX];
     uint64_t bot_due_ns; /* webhook mode: ask who we are */
     unsigned bot_failure_count;
-    uint64_t plain_until_ns; /* Markdown was refused */
-    uint64_t wordy_until_ns; /* buttons were refused */
     struct qq_fresh fresh[QQ_FRESH_COUNT_MAX];
     struct qq_used used[QQ_USED_COUNT_MAX];
     size_t used_next;

@@ -33,15 +33,6 @@ static bool is_guild(const struct sma_route *route)
 }
 
 /* -- the outcome ------------------------------------------------------------------------------- */
-static void note_refused(struct qq *qq, const struct qq_outcome *outcome)
-{
-    if (outcome->attempt_class == SMA_ATTEMPT_SENT)
-        sma_adapter_health_heal(&qq->base.health, SMA_CAUSE_RIGHTS);
-    else if (outcome->is_bot_refused &&
-             sma_adapter_health_set(&qq->base.health, SMA_CAUSE_RIGHTS, outcome->error))
-        sma_platform_log(&qq->base, SMA_LOG_ERROR, "the bot may not send: %s", outcome->error);
-}
-
 /* By our count no answer is left, and nothing may be said without one: the platform's own count is
  * what holds. */
 static bool may_answer_all_the_same(const struct qq_attempt *attempt)
@@ -57,124 +48,158 @@ static struct sma_stream *stream_of(const struct qq_attempt *attempt)
     return sma_streams_of(&attempt->base.platform->streams, attempt->base.asked);
 }
 
-/* The last piece was refused. After a crash the one before it may not have been sent: then its
- * number is the next one. Else the part is a message of its own, and the streamed one goes. */
-static bool leave_stream(struct qq_attempt *attempt, struct sma_stream *stream)
+static bool has_markdown(const struct qq_attempt *attempt)
 {
-    if (attempt->outcome.attempt_class != SMA_ATTEMPT_GIVE_UP)
-        return false;
-    if (stream->is_left && !attempt->is_stream_again && stream->number > 0)
-        return attempt->is_stream_again = true;
-    sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
-    return true;
+    return qq_of(attempt)->settings.is_markdown && !is_guild(&attempt->base.asked->route) &&
+           attempt->part.kind == QQ_PART_TEXT && attempt->part.markdown.len > 0;
 }
 
-/* @return whether the same part goes out once more, differently */
-static bool change(struct qq_attempt *attempt)
+static uint32_t forms(const struct sma_sending *sending)
 {
-    struct qq *qq = qq_of(attempt);
-    const struct qq_outcome *outcome = &attempt->outcome;
-    struct sma_stream *stream = stream_of(attempt);
-    if (stream != NULL)
-        return leave_stream(attempt, stream);
-    if (outcome->is_plain_wanted && !attempt->is_plain) {
-        bool has_buttons =
-            attempt->card.card.button_count > 0; /* then they may be what is refused */
-        attempt->is_plain = true;
-        *(has_buttons ? &qq->wordy_until_ns : &qq->plain_until_ns) =
-            sma_ctx_now(qq->ctx) + QQ_PLAIN_S * SMA_NS_PER_S;
-        return true;
-    }
-    if (outcome->is_link_refused && !attempt->is_without_links)
-        return attempt->is_without_links = true;
-    if (outcome->is_too_long && !attempt->is_short)
-        return attempt->is_short = true;
-    if (outcome->is_content_refused && attempt->part.caption.len > 0 && !attempt->is_captionless)
-        return attempt->is_captionless = true;
-    if (outcome->is_active_refused && may_answer_all_the_same(attempt)) {
-        attempt->way = QQ_PASSIVE;
-        return attempt->was_answer_tried = true;
-    }
-    if (outcome->is_window_closed && attempt->way == QQ_PASSIVE) {
-        bool is_answered = attempt->answered[0] == '\0' &&
-                           qq_fresh_take(qq, attempt->base.asked, attempt->answered);
-        attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
-        attempt->was_window_closed = true;
-        return is_answered || !attempt->was_answer_tried; /* without one was refused already */
-    }
-    if (outcome->is_file_stale && !attempt->is_uploaded_again && attempt->file_info != NULL) {
-        free(attempt->file_info);
-        attempt->file_info = NULL;
-        return attempt->is_uploaded_again = true;
-    }
-    return false;
+    const struct qq_attempt *attempt = (const struct qq_attempt *)(const void *)sending;
+    if (stream_of(attempt) != NULL)
+        return SMA_MEND_EDIT;
+    uint32_t bits = attempt->way == QQ_PASSIVE         ? SMA_MEND_ACTIVE | SMA_MEND_KEY
+                    : may_answer_all_the_same(attempt) ? SMA_MEND_ANSWER
+                                                       : 0;
+    if (attempt->file_info != NULL)
+        bits |= SMA_MEND_UPLOAD;
+    if (has_markdown(attempt))
+        bits |= attempt->card.card.button_count > 0 ? SMA_MEND_MARKS | SMA_MEND_BUTTONS
+                                                    : SMA_MEND_MARKS;
+    if (attempt->part.kind == QQ_PART_FILE)
+        bits |= SMA_MEND_INSTEAD | (attempt->part.caption.len > 0 ? SMA_MEND_CAPTION : 0);
+    if (attempt->part.kind == QQ_PART_FILE && attempt->part.caption.len > 0)
+        bits |= SMA_MEND_LINKS;
+    return bits;
+}
+
+static struct sma_str text(const struct sma_sending *sending)
+{
+    const struct qq_part *part = &((const struct qq_attempt *)(const void *)sending)->part;
+    return part->kind == QQ_PART_TEXT ? part->plain : SMA_STR("");
 }
 
 /* Neither an answer nor a message on our own: say both, so that model and owner know what to do. */
-static void explain_no_answer(const struct qq_attempt *attempt, struct qq_outcome *outcome)
+static void explain_no_answer(struct qq_attempt *attempt)
 {
-    char reason[sizeof outcome->error];
-    snprintf(reason, sizeof reason, "%s", outcome->error);
+    struct sma_answered *answered = &attempt->base.answered;
+    char reason[sizeof answered->error];
+    snprintf(reason, sizeof reason, "%s", answered->error);
     const struct sma_attempt *asked = attempt->base.asked;
     bool is_answer = asked->route.message_id.len > 0; /* or it goes to somebody else's chat */
     if (!attempt->was_window_closed && is_answer && asked->is_interim)
-        snprintf(outcome->error, sizeof outcome->error,
+        snprintf(answered->error, sizeof answered->error,
                  "QQ takes one more answer to this message, which is kept for your final text: say "
                  "it there. %.140s",
                  reason);
     else if (attempt->was_window_closed || attempt->was_answer_tried)
-        snprintf(outcome->error, sizeof outcome->error,
+        snprintf(answered->error, sizeof answered->error,
                  "QQ takes no further answer to this message (its time or number is used up), and "
                  "no message without one: ask the user to write again. %.110s",
                  reason);
 }
 
-static bool mend(struct sma_sending *sending)
+/* The last piece was refused. After a crash the one before it may not have been sent: then its
+ * number is the next one. Else the part is a message of its own, and the streamed one goes. */
+static bool leave_stream(struct qq_attempt *attempt, struct sma_stream *stream)
+{
+    if (stream->is_left && !attempt->is_stream_again && stream->number > 0) {
+        attempt->base.without &= ~(uint32_t)SMA_MEND_EDIT;
+        return attempt->is_stream_again = true;
+    }
+    sma_streams_disclaim(&attempt->base.platform->streams, attempt->base.asked);
+    return true;
+}
+
+/* No answer to this message any more: to a newer one, else without one. */
+static bool close_window(struct qq_attempt *attempt)
+{
+    bool is_answered = attempt->answered[0] == '\0' &&
+                       qq_fresh_take(qq_of(attempt), attempt->base.asked, attempt->answered);
+    attempt->way = is_answered ? QQ_PASSIVE : QQ_ACTIVE;
+    attempt->was_window_closed = true;
+    if (is_answered)
+        attempt->base.without &= ~(uint32_t)SMA_MEND_ACTIVE;
+    else if (attempt->was_answer_tried) /* without one was refused already */
+        explain_no_answer(attempt);
+    return is_answered || !attempt->was_answer_tried;
+}
+
+static bool step(struct sma_sending *sending, enum sma_mend taken)
 {
     struct qq_attempt *attempt = attempt_of(sending);
-    struct qq_outcome *outcome = &attempt->outcome;
-    if (change(attempt))
+    struct qq_part *part = &attempt->part;
+    switch ((int)taken) {
+    case SMA_MEND_EDIT:
+        return leave_stream(attempt, stream_of(attempt));
+    case SMA_MEND_BUTTONS: /* the other form says how to answer by words */
+        sending->without |= SMA_MEND_MARKS;
         return true;
-    bool is_unanswerable = outcome->is_active_refused || attempt->was_window_closed;
-    if (is_unanswerable && outcome->attempt_class == SMA_ATTEMPT_GIVE_UP)
-        explain_no_answer(attempt, outcome);
-    return false;
+    case SMA_MEND_ANSWER:
+        attempt->way = QQ_PASSIVE;
+        return attempt->was_answer_tried = true;
+    case SMA_MEND_ACTIVE:
+        return close_window(attempt);
+    case SMA_MEND_UPLOAD:
+        free(SMA_TAKE(attempt->file_info));
+        return true;
+    case SMA_MEND_FILE:
+        if (is_guild(&sending->asked->route))
+            return false; /* takes no files */
+        *part = (struct qq_part){.kind = QQ_PART_FILE,
+                                 .file_kind = SMA_STR("document"),
+                                 .target = SMA_STR(SMA_SENDING_FILE_NAME)};
+        return true;
+    case SMA_MEND_INSTEAD:
+        sma_sending_put_instead(sending, part->caption, part->target, &attempt->words);
+        *part = (struct qq_part){.kind = QQ_PART_TEXT, .plain = sma_buf_str(&attempt->words)};
+        return attempt->words.err == SMA_ERR_OK;
+    case SMA_MEND_REST:
+        *part = (struct qq_part){.kind = QQ_PART_TEXT, .plain = part->caption};
+        free(SMA_TAKE(attempt->file_info));
+        return true;
+    default:
+        return true;
+    }
+}
+
+static void note_rights(struct qq *qq, const struct sma_answered *answered)
+{
+    if (answered->attempt_class == SMA_ATTEMPT_SENT)
+        sma_adapter_health_heal(&qq->base.health, SMA_CAUSE_RIGHTS);
+    else if (answered->act == SMA_ACT_OWNER &&
+             sma_adapter_health_set(&qq->base.health, SMA_CAUSE_RIGHTS, answered->error))
+        sma_platform_log(&qq->base, SMA_LOG_ERROR, "the bot may not send: %s", answered->error);
 }
 
 static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
     struct qq_attempt *attempt = attempt_of(sending);
+    struct sma_answered *answered = &sending->answered;
     const struct sma_route *route = &sending->asked->route;
     bool is_channel = sma_str_is_equal(route->chat_type, SMA_STR("channel"));
-    struct qq_asked how = {.is_active = attempt->way == QQ_ACTIVE,
-                           .may_be_sent = sending->asked->is_repeat,
-                           .channel_id = is_channel ? route->chat_id : SMA_STR("")};
-    qq_classify(answer, &how, &attempt->outcome);
+    uint8_t when = (attempt->way == QQ_ACTIVE ? QQ_WHEN_ACTIVE : 0) |
+                   (sending->asked->is_repeat ? QQ_WHEN_REPEAT : 0);
+    sma_verdict(&qq_verdicts, NULL, answer, when, answered);
     const struct sma_stream *stream = stream_of(attempt);
-    bool is_sent = attempt->outcome.attempt_class == SMA_ATTEMPT_SENT;
-    if (stream != NULL && is_sent) /* its own number, whatever a piece is answered with */
-        SMA_STREAM_SET(attempt->outcome.message_id, sma_str(stream->handle));
+    bool is_sent = answered->attempt_class == SMA_ATTEMPT_SENT;
+    bool is_open = (answered->mend & forms(sending) & ~sending->without) != 0;
+    if (is_sent && is_channel && answered->chat_id[0] != '\0' &&
+        !sma_str_is_equal(sma_str(answered->chat_id), route->chat_id))
+        *answered = (struct sma_answered){.attempt_class = SMA_ATTEMPT_GIVE_UP,
+                                          .act = SMA_ACT_FINAL,
+                                          .error = "QQ answered with a message of another channel"};
+    else if (stream != NULL && is_sent) /* its own number, whatever a piece is answered with */
+        SMA_STREAM_SET(answered->message_id, sma_str(stream->handle));
     else if (is_sent && attempt->way == QQ_PASSIVE)
         qq_stream_note_answer(qq_of(attempt), sending->asked->seq);
-    note_refused(qq_of(attempt), &attempt->outcome);
-}
-
-static struct sma_attempt_result result(const struct sma_sending *sending)
-{
-    const struct qq_attempt *attempt = (const struct qq_attempt *)(const void *)sending;
-    const struct qq_outcome *outcome = &attempt->outcome;
-    bool is_hidden = attempt->way == QQ_PASSIVE && !is_guild(&sending->asked->route);
-    return (struct sma_attempt_result){
-        .attempt_class = outcome->attempt_class,
-        .is_adapter_wide = outcome->is_adapter_wide,
-        .is_chat_only = outcome->is_chat_only,
-        .is_likely_unsent = outcome->attempt_class == SMA_ATTEMPT_UNKNOWN && is_hidden,
-        .is_content_refused = outcome->is_content_refused,
-        .retry_after_ms = outcome->retry_after_ms,
-        .platform_message_id = sma_str(outcome->message_id),
-        .reply_id = sma_str(outcome->reply_id),
-        .sent_ms = outcome->sent_ms,
-        .error = sma_str(outcome->error)};
+    else if (answered->act == SMA_ACT_FINAL && !is_open &&
+             ((answered->mend & SMA_MEND_ANSWER) != 0 || attempt->was_window_closed))
+        explain_no_answer(attempt);
+    answered->is_likely_unsent = answered->attempt_class == SMA_ATTEMPT_UNKNOWN &&
+                                 attempt->way == QQ_PASSIVE && !is_guild(route);
+    note_rights(qq_of(attempt), answered);
 }
 
 /* -- the request ------------------------------------------------------------------------------- */
@@ -186,10 +211,8 @@ static void put_body(struct sma_buf *body, const struct qq_attempt *attempt,
         qq_put_message(body, send);
     else if (attempt->file_info != NULL)
         qq_put_media_message(body, send, sma_str(attempt->file_info));
-    else if (sma_str_is_equal(part->file_kind, SMA_STR("photo")) && qq_media_of(part).is_url)
-        qq_put_image_message(body, send);
     else
-        qq_put_file_as_text(body, send);
+        qq_put_image_message(body, send);
 }
 
 /* Takes path and body. */
@@ -212,9 +235,17 @@ static void post(struct sma_sending *sending, struct sma_buf *path, struct sma_b
     sma_sending_check_call(sending);
 }
 
+/* Pieces of a part that was too long count from behind: a text has a few parts and up to 64
+ * places. */
+static uint32_t part_number(const struct sma_sending *sending)
+{
+    if (sending->piece == 0)
+        return sending->asked->part;
+    return SMA_PART_COUNT_MAX - 1 - (sending->asked->part * 8 + sending->piece - 1) % 32;
+}
+
 static void send_message(struct qq_attempt *attempt)
 {
-    struct qq *qq = qq_of(attempt);
     struct sma_sending *sending = &attempt->base;
     const struct sma_attempt *asked = sending->asked;
     struct qq_button buttons[SMA_CARD_BUTTON_COUNT_MAX];
@@ -222,31 +253,27 @@ static void send_message(struct qq_attempt *attempt)
     struct sma_route route = asked->route;
     if (attempt->answered[0] != '\0')
         route.message_id = sma_str(attempt->answered);
-    bool may_be_markdown =
-        qq->settings.is_markdown && !is_guild(&asked->route) && attempt->part.markdown.len > 0;
-    /* A repeat asks again: its number must be the one of the form that may have been shown. */
-    uint64_t now_ns = sma_ctx_now(qq->ctx);
-    bool is_known_plain = !asked->is_repeat && (now_ns < qq->plain_until_ns ||
-                                                (button_count > 0 && now_ns < qq->wordy_until_ns));
-    bool is_plain = attempt->is_plain || (may_be_markdown && is_known_plain);
-    uint32_t form = (uint32_t)is_plain + attempt->is_without_links + attempt->is_short +
-                    attempt->is_captionless; /* counts up with each mend */
-    struct qq_send send = {.route = &route,
-                           .part = &attempt->part,
-                           .way = attempt->way,
-                           .msg_seq = qq_msg_seq(asked->outbox_id, asked->part, form),
-                           .is_markdown = may_be_markdown && !is_plain,
-                           .is_without_links = attempt->is_without_links,
-                           .is_short = attempt->is_short,
-                           .is_captionless = attempt->is_captionless,
-                           .language = asked->route.language,
-                           .buttons = buttons,
-                           .button_count = button_count};
+    struct qq_part part = attempt->part;
+    struct sma_buf words;
+    sma_buf_init(&words, BODY_BYTES_MAX);
+    struct sma_str *own = part.kind == QQ_PART_TEXT ? &part.plain : &part.caption;
+    sma_sending_put_words(sending, *own, &words);
+    *own = words.err == SMA_ERR_OK ? sma_buf_str(&words) : *own;
+    struct qq_send send = {
+        .route = &route,
+        .part = &part,
+        .way = attempt->way,
+        .msg_seq = qq_msg_seq(asked->outbox_id, part_number(sending), sma_sending_form(sending)),
+        .is_markdown = has_markdown(attempt) && (sending->without & SMA_MEND_MARKS) == 0,
+        .is_captionless = (sending->without & SMA_MEND_CAPTION) != 0,
+        .buttons = buttons,
+        .button_count = button_count};
     struct sma_buf path, body;
     sma_buf_init(&path, PATH_BYTES_MAX);
     sma_buf_init(&body, BODY_BYTES_MAX);
     qq_put_send_path(&path, &asked->route);
     put_body(&body, attempt, &send);
+    sma_buf_fini(&words);
     post(sending, &path, &body);
 }
 
@@ -275,24 +302,21 @@ static void send_part(struct sma_sending *sending)
         return;
     }
     bool needs_upload = attempt->part.kind == QQ_PART_FILE && attempt->file_info == NULL &&
-                        !attempt->is_link && !is_guild(&sending->asked->route);
+                        !is_guild(&sending->asked->route);
     if (needs_upload)
         qq_upload_begin(attempt);
     else
         send_message(attempt);
 }
 
-/* An address that the platform cannot fetch goes as words: people may be able to open it. */
-void qq_upload_ended(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+void qq_upload_ended(struct qq_attempt *attempt, const struct sma_answered *answered)
 {
-    attempt->is_link = outcome != NULL && outcome->attempt_class == SMA_ATTEMPT_GIVE_UP &&
-                       !outcome->is_chat_closed && qq_media_of(&attempt->part).is_url;
-    if (outcome == NULL || attempt->is_link) {
+    if (answered == NULL) {
         send_message(attempt);
         return;
     }
-    attempt->outcome = *outcome;
-    sma_sending_answer(&attempt->base);
+    attempt->base.answered = *answered;
+    sma_sending_conclude(&attempt->base);
 }
 
 /* -- the question ------------------------------------------------------------------------------ */
@@ -314,7 +338,12 @@ static SMA_CHECKED enum sma_err read_part(struct qq_attempt *attempt)
 static enum sma_err open_part(struct sma_sending *sending, struct sma_error *error)
 {
     struct qq_attempt *attempt = attempt_of(sending);
+    sma_buf_init(&attempt->words, BODY_BYTES_MAX);
     SMA_TRY(read_part(attempt));
+    bool is_picture = sma_str_is_equal(attempt->part.file_kind, SMA_STR("photo")) &&
+                      attempt->part.kind == QQ_PART_FILE && qq_media_of(&attempt->part).is_url;
+    if (attempt->part.kind == QQ_PART_FILE && is_guild(&sending->asked->route) && !is_picture)
+        (void)step(sending, SMA_MEND_INSTEAD); /* guilds take no files */
     if (attempt->part.kind == QQ_PART_REACTION)
         return sma_fail(error, SMA_ERR_BADINPUT,
                         "QQ has no reactions where bots talk: say it in words");
@@ -330,6 +359,7 @@ static void release(struct sma_sending *sending)
     struct qq_attempt *attempt = attempt_of(sending);
     qq_upload_cancel(attempt);
     free(attempt->file_info);
+    sma_buf_fini(&attempt->words);
     qq_card_fini(&attempt->card);
 }
 
@@ -373,7 +403,8 @@ const struct sma_sending_ops qq_sending_ops = {
     .hold = hold,
     .send = send_part,
     .read = read_answer,
-    .mend = mend,
-    .result = result,
+    .forms = forms,
+    .step = step,
+    .text = text,
     .release = release,
 };

@@ -82,7 +82,7 @@ static bool shows(const void *state, const struct sma_progress *progress)
                      !sma_str_starts_with(route->message_id, SMA_STR(QQ_EVENT_REPLY_PREFIX));
     return progress->kind == SMA_PROGRESS_TEXT && is_answer && !qq->base.is_streaming_off &&
            !qq->has_no_streams && qq->settings.is_markdown &&
-           sma_ctx_now(qq->ctx) >= qq->plain_until_ns &&
+           !sma_sendings_is_barred(&qq->base.sendings, SMA_MEND_MARKS) &&
            sma_str_is_equal(route->chat_type, SMA_STR("c2c")) &&
            !sma_text_is_blank(whole_lines(progress->text));
 }
@@ -226,7 +226,7 @@ static const char *put(struct sma_stream *stream, enum sma_stream_step step, str
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
-static void note_no_right(struct qq *qq, const struct qq_outcome *answered, int status)
+static void note_no_right(struct qq *qq, const struct sma_answered *answered, int status)
 {
     bool has_none = answered->code == NO_RIGHT || status == 404 || status == 405;
     if (has_none && !qq->has_no_streams)
@@ -237,16 +237,16 @@ static void note_no_right(struct qq *qq, const struct qq_outcome *answered, int 
 }
 
 static void read_made(struct sma_stream *stream, const struct sma_net_answer *answer,
-                      struct qq_outcome *answered)
+                      struct sma_answered *answered)
 {
     struct qq *qq = qq_of(stream);
-    bool is_missing = answer->end == SMA_NET_ANSWERED && answered->is_bot_refused &&
+    bool is_missing = answer->end == SMA_NET_ANSWERED && answered->act == SMA_ACT_OWNER &&
                       (answer->status == 404 || answer->status == 405);
     if (is_missing) /* of this call alone: an older gateway */
         answered->attempt_class = SMA_ATTEMPT_GIVE_UP;
     if (answered->attempt_class == SMA_ATTEMPT_GIVE_UP)
         note_no_right(qq, answered, answer->status);
-    if (answered->attempt_class == SMA_ATTEMPT_SENT && !answered->is_audit)
+    if (answered->attempt_class == SMA_ATTEMPT_SENT && answered->code == 0)
         SMA_STREAM_SET(stream->handle, sma_str(answered->message_id));
     if (answered->attempt_class == SMA_ATTEMPT_SENT)
         qq_stream_note_answer(qq, stream->seq);
@@ -254,7 +254,7 @@ static void read_made(struct sma_stream *stream, const struct sma_net_answer *an
 
 /* Refused: the piece was not taken, so its number is free. Not heard of: nobody knows what is
  * shown. Either way the message waits for its last piece. */
-static void read_changed(struct sma_stream *stream, struct qq_outcome *answered)
+static void read_changed(struct sma_stream *stream, struct sma_answered *answered)
 {
     if (answered->attempt_class == SMA_ATTEMPT_SENT)
         return;
@@ -269,7 +269,7 @@ static void read_changed(struct sma_stream *stream, struct qq_outcome *answered)
     }
 }
 
-static void read_ended(struct sma_stream *stream, struct qq_outcome *answered)
+static void read_ended(struct sma_stream *stream, struct sma_answered *answered)
 {
     if (answered->attempt_class != SMA_ATTEMPT_GIVE_UP || stream->entity[0] != '\0')
         return;
@@ -280,8 +280,8 @@ static void read_ended(struct sma_stream *stream, struct qq_outcome *answered)
 static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
                         const struct sma_net_answer *answer, struct sma_stream_outcome *ret_outcome)
 {
-    struct qq_outcome answered;
-    qq_classify(answer, &(struct qq_asked){.channel_id = SMA_STR("")}, &answered);
+    struct sma_answered answered;
+    sma_verdict(&qq_verdicts, NULL, answer, 0, &answered);
     bool is_taken = answered.attempt_class == SMA_ATTEMPT_SENT;
     if (step == SMA_STREAM_MAKE)
         read_made(stream, answer, &answered);

@@ -72,7 +72,7 @@ void qq_upload_cancel(struct qq_attempt *attempt)
         free_upload(upload); /* else the worker's end frees it */
 }
 
-static void end(struct qq_attempt *attempt, const struct qq_outcome *outcome)
+static void end(struct qq_attempt *attempt, const struct sma_answered *outcome)
 {
     qq_upload_cancel(attempt);
     qq_upload_ended(attempt, outcome);
@@ -81,7 +81,7 @@ static void end(struct qq_attempt *attempt, const struct qq_outcome *outcome)
 static void end_with(struct qq_attempt *attempt, enum sma_attempt_class attempt_class,
                      const char *error)
 {
-    struct qq_outcome outcome = {.attempt_class = (uint8_t)attempt_class};
+    struct sma_answered outcome = {.attempt_class = (uint8_t)attempt_class, .act = SMA_ACT_FINAL};
     snprintf(outcome.error, sizeof outcome.error, "%.*s",
              (int)sma_utf8_cut(sma_str(error), sizeof outcome.error - 1), error);
     end(attempt, &outcome);
@@ -208,12 +208,13 @@ static void call(struct qq_attempt *attempt, const char *what, struct sma_buf *b
 /* @return whether the step was carried out; else it has ended. */
 static bool is_done(struct qq_attempt *attempt, const struct sma_net_answer *answer)
 {
-    struct qq_outcome outcome;
-    qq_classify(answer, &(struct qq_asked){0}, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&qq_verdicts, "uploading to QQ", answer, 0, &outcome);
     if (outcome.attempt_class == SMA_ATTEMPT_SENT)
         return true;
     if (outcome.attempt_class == SMA_ATTEMPT_UNKNOWN)
-        outcome.attempt_class = SMA_ATTEMPT_RETRY; /* nothing is shown by it */
+        outcome.attempt_class = SMA_ATTEMPT_RETRY,
+        outcome.act = SMA_ACT_RETRY; /* nothing is shown by it */
     end(attempt, &outcome);
     return false;
 }
@@ -236,10 +237,10 @@ static void on_filed(void *state, void *user, const struct sma_net_answer *answe
 {
     struct qq_attempt *attempt = user;
     struct upload *upload = attempt->upload;
-    struct qq_outcome outcome;
+    struct sma_answered outcome;
     (void)state;
     attempt->base.call = NULL;
-    qq_classify(answer, &(struct qq_asked){0}, &outcome);
+    sma_verdict(&qq_verdicts, "uploading to QQ", answer, 0, &outcome);
     bool is_refused = outcome.attempt_class == SMA_ATTEMPT_GIVE_UP;
     if (is_refused && upload != NULL && !upload->is_in_blocks) {
         upload->is_in_blocks = true; /* the documented way */
@@ -392,10 +393,12 @@ static struct upload *make_upload(struct qq_attempt *attempt, int fd)
 static void begin_file(struct qq_attempt *attempt)
 {
     struct sma_error error = {0};
-    int fd = -1;
-    enum sma_err err =
-        sma_project_file_open(attempt->base.platform->config->project_dir, attempt->part.target,
-                              attempt->base.asked->intent, QQ_FILE_BYTES_MAX, &fd, &error);
+    int fd = attempt->base.fd >= 0 ? dup(attempt->base.fd) : -1; /* words as a file */
+    enum sma_err err = SMA_ERR_OK;
+    if (fd < 0)
+        err =
+            sma_project_file_open(attempt->base.platform->config->project_dir, attempt->part.target,
+                                  attempt->base.asked->intent, QQ_FILE_BYTES_MAX, &fd, &error);
     if (err != SMA_ERR_OK) {
         end_with(attempt, err == SMA_ERR_NOMEM ? SMA_ATTEMPT_RETRY : SMA_ATTEMPT_GIVE_UP,
                  error.text);

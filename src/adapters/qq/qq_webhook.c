@@ -63,9 +63,9 @@ static void on_bot(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct qq *qq = state;
     (void)user;
-    struct qq_outcome outcome;
+    struct sma_answered outcome;
     json_t *root = NULL;
-    qq_classify(answer, &(struct qq_asked){0}, &outcome);
+    sma_verdict(&qq_verdicts, "asking QQ", answer, SMA_WHEN_QUESTION, &outcome);
     if (outcome.attempt_class == SMA_ATTEMPT_SENT && outcome.message_id[0] != '\0' &&
         sma_json_load(answer->body, &root) == SMA_ERR_OK) {
         struct sma_str name = sma_json_str(root, "username");

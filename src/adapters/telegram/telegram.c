@@ -1,6 +1,8 @@
 /* telegram.c — the platform's table: what the skeleton asks of it (adapters/common/platform.h). */
 #include "telegram_priv.h"
 
+#include "adapters/common/part.h"
+
 #include <stdlib.h>
 
 /* -- made and unmade --------------------------------------------------------------------------- */
@@ -128,5 +130,6 @@ const struct sma_adapter_ops sma_telegram_adapter_ops = {
     .render = telegram_render,
     .configure = sma_platform_configure,
     .is_group = telegram_is_group,
+    .is_file = sma_part_is_file,
     .takes_webhooks = sma_platform_takes_webhooks,
 };

@@ -1,5 +1,6 @@
 /* telegram_body.c — JSON bodies of the methods we call. See telegram_out.h; Source: Bot API,
  * Available methods. */
+#include "telegram_in.h"
 #include "telegram_out_priv.h"
 
 #include "sma/commands.h"
@@ -33,9 +34,10 @@ static void put_chat(struct sma_buf *buf, const struct sma_route *route)
 static void put_thread(struct sma_buf *buf, const struct sma_route *route, int64_t low)
 {
     int64_t id;
-    if (sma_parse_i64(route->thread_id, low, INT64_MAX, &id) != SMA_ERR_OK)
+    bool is_direct = sma_str_is_equal(route->chat_type, SMA_STR(TELEGRAM_DIRECT));
+    if (sma_parse_i64(route->thread_id, is_direct ? 1 : low, INT64_MAX, &id) != SMA_ERR_OK)
         return;
-    sma_buf_put_json_key(buf, "message_thread_id");
+    sma_buf_put_json_key(buf, is_direct ? "direct_messages_topic_id" : "message_thread_id");
     sma_buf_put_i64(buf, id);
 }
 
@@ -89,11 +91,20 @@ static void put_text(struct sma_buf *buf, const struct telegram_send *send)
         sma_buf_put_text(buf, ",\"parse_mode\":\"HTML\"");
 }
 
+/* Telegram fetches the first address of a text at once and for everybody to see: an address that
+ * the model made up would carry what it has read, and nobody had to press it. Not for drafts, which
+ * do not take the member (Bot API, sendMessageDraft). */
+static void put_no_preview(struct sma_buf *buf)
+{
+    sma_buf_put_text(buf, ",\"link_preview_options\":{\"is_disabled\":true}");
+}
+
 void telegram_put_send_message(struct sma_buf *buf, const struct telegram_send *send)
 {
     put_chat(buf, send->route);
     put_send_thread(buf, send);
     put_text(buf, send);
+    put_no_preview(buf);
     put_reply(buf, send);
     if (send->card != NULL)
         telegram_put_keyboard(buf, send->card);
@@ -106,6 +117,7 @@ void telegram_put_edit_message(struct sma_buf *buf, const struct telegram_send *
     put_chat(buf, send->route);
     (void)put_message_id(buf, message_id); /* a bad one is refused by the platform */
     put_text(buf, send);
+    put_no_preview(buf);
     sma_buf_put_char(buf, '}');
 }
 
@@ -259,35 +271,13 @@ const char *telegram_file_other_kind(struct sma_str file_kind, struct sma_str ta
     return sma_str_is_equal(file_kind, SMA_STR("voice")) && is_music ? "audio" : "document";
 }
 
-void telegram_put_link(struct sma_buf *buf, const struct telegram_send *send)
-{
-    struct sma_buf words, cut;
-    sma_buf_init(&words, send->part->caption.len + send->part->target.len + 2);
-    sma_buf_init(&cut, 4 * TELEGRAM_PART_UNITS);
-    sma_buf_put_str(&words, send->part->caption);
-    if (words.len > 0)
-        sma_buf_put_char(&words, '\n');
-    sma_buf_put_str(&words, send->part->target);
-    telegram_put_cut(&cut, sma_buf_str(&words), TELEGRAM_PART_UNITS);
-    put_chat(buf, send->route);
-    put_send_thread(buf, send);
-    sma_buf_put_json_key(buf, "text");
-    sma_buf_put_json_string(buf, sma_buf_str(&cut));
-    put_reply(buf, send);
-    sma_buf_put_char(buf, '}');
-    if (buf->err == SMA_ERR_OK)
-        buf->err = words.err != SMA_ERR_OK ? words.err : cut.err;
-    sma_buf_fini(&words);
-    sma_buf_fini(&cut);
-}
-
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send)
 {
     put_chat(buf, send->route);
     put_send_thread(buf, send);
     sma_buf_put_json_key(buf, telegram_file_field(send->part->file_kind));
     sma_buf_put_json_string(buf, send->part->target);
-    if (send->part->caption.len > 0) {
+    if (send->part->caption.len > 0 && !send->is_captionless) {
         sma_buf_put_json_key(buf, "caption");
         sma_buf_put_json_string(buf, send->part->caption);
     }

@@ -33,11 +33,11 @@ void telegram_bot_refused(struct telegram *telegram, int status)
 static void step_failed(struct telegram *telegram, const char *method,
                         const struct sma_net_answer *answer)
 {
-    struct telegram_outcome outcome;
-    telegram_classify(answer, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     sma_adapter_health_down(&telegram->base.health, outcome.error);
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++telegram->bot_failure_count);
-    if (outcome.is_bot_refused) {
+    if (outcome.act == SMA_ACT_OWNER) {
         telegram_bot_refused(telegram, answer->status);
         delay_ns = REFUSED_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(telegram->bot_failure_count)) {

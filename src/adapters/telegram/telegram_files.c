@@ -15,28 +15,28 @@
 #include <unistd.h>
 #include <uv.h>
 
-static uint32_t ordered_ms(const struct telegram_outcome *outcome)
+static uint32_t ordered_ms(const struct sma_answered *outcome)
 {
     return outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER ? outcome->retry_after_ms : 0;
 }
 
 /* Reading twice does no harm, so what may have arrived is asked for again, too. */
-static bool may_pass(const struct telegram_outcome *outcome)
+static bool may_pass(const struct sma_answered *outcome)
 {
-    return outcome->attempt_class != SMA_ATTEMPT_GIVE_UP && !outcome->is_bot_refused;
+    return outcome->attempt_class != SMA_ATTEMPT_GIVE_UP && outcome->act != SMA_ACT_OWNER;
 }
 
 /* -- from the platform ------------------------------------------------------------------------- */
 static void on_downloaded(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct sma_fetch *fetch = user;
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     (void)state;
     fetch->call = NULL;
     if (sma_fetch_is_over(fetch, answer))
         return;
     bool is_answered = answer->end == SMA_NET_ANSWERED;
-    telegram_classify_read(answer, &outcome);
+    sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     if (is_answered && answer->status == 200)
         sma_fetch_done(fetch);
     else if (is_answered && answer->status == 404) /* the link is gone, not the bot */
@@ -164,12 +164,12 @@ static void locate(struct telegram *telegram, struct sma_fetch *fetch, const jso
 static void on_located(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct sma_fetch *fetch = user;
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     json_t *root;
     fetch->call = NULL;
     const json_t *result = telegram_result(answer, &root);
     if (result == NULL)
-        telegram_classify_read(answer, &outcome);
+        sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     if (result != NULL)
         locate(state, fetch, result);
     else if (may_pass(&outcome))
@@ -207,13 +207,13 @@ static void start_fetch(void *user, struct sma_fetch *fetch, uint32_t left_ms)
 static void on_role(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct sma_fetch_job *job = user;
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     json_t *root;
     const char *status =
         json_string_value(json_object_get(telegram_result(answer, &root), "status"));
     uint8_t role = SMA_ROLE_UNKNOWN;
     (void)state;
-    telegram_classify_read(answer, &outcome);
+    sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     if (status != NULL)
         role = strcmp(status, "administrator") == 0 || strcmp(status, "creator") == 0
                    ? SMA_ROLE_ADMIN
@@ -280,13 +280,13 @@ static void put_profile(struct sma_buf *buf, const json_t *member)
 
 static void on_profile(void *state, void *user, const struct sma_net_answer *answer)
 {
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     struct sma_buf profile;
     json_t *root;
     char why[320];
     const json_t *member = telegram_result(answer, &root);
     (void)state;
-    telegram_classify_read(answer, &outcome);
+    sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     snprintf(why, sizeof why, "The platform does not say it: %s", outcome.error);
     if (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         snprintf(why, sizeof why, "Too much is asked of the platform: try again in %u s",

@@ -80,12 +80,14 @@ static const char *take_update(struct telegram_in *in, const json_t *update,
 /* Of an update that is ignored: whoever looks for it knows its chat, its author, its number. */
 static void put_place(struct telegram_in *in, const json_t *update, struct telegram_event *event)
 {
-    static const char *const kinds[] = {"message", "edited_message", "callback_query"};
-    const json_t *object = NULL;
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds) && object == NULL; i++)
-        object = telegram_in_object(update, kinds[i]);
+    const json_t *object = NULL; /* beside its number an update has one member, of its kind */
+    void *at = json_object_iter((json_t *)(uintptr_t)update);
+    for (; at != NULL && object == NULL;
+         at = json_object_iter_next((json_t *)(uintptr_t)update, at))
+        object = json_is_object(json_object_iter_value(at)) ? json_object_iter_value(at) : NULL;
     const json_t *inner = telegram_in_object(object, "message");
-    int64_t user = telegram_in_int(telegram_in_object(object, "from"), "id");
+    const json_t *from = telegram_in_object(object, "from");
+    int64_t user = telegram_in_int(from != NULL ? from : telegram_in_object(object, "user"), "id");
     object = inner != NULL ? inner : object;
     int64_t chat = telegram_in_int(telegram_in_object(object, "chat"), "id");
     int64_t message = telegram_in_int(object, "message_id");

@@ -20,6 +20,8 @@
 #include "adapters/common/home.h"
 #include "sma/messages.h"
 
+#define TELEGRAM_DIRECT \
+    "direct" /* chat_type of a channel's direct messages; thread_id: the topic */
 #define TELEGRAM_UPDATES_COUNT_MAX \
     1024 /* of one getUpdates answer (the platform sends 100); over it BADINPUT */
 #define TELEGRAM_CALLBACK_BYTES_MAX \

@@ -24,7 +24,22 @@ const char *telegram_in_read_chat(const json_t *object, struct telegram_chat *re
     if (!is_private && !sma_str_is_equal(type, SMA_STR("group")) &&
         !sma_str_is_equal(type, SMA_STR("supergroup")))
         return SMA_WHY_UNSUPPORTED "a chat of an unknown type";
-    *ret_chat = (struct telegram_chat){.id = id, .type = type, .is_private = is_private};
+    /* A chat is what all its flags say: one with a flag of no rule is none that is known. */
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)chat, key,
+                        value) if (strncmp(key, "is_", 3) == 0 && json_is_true(value) &&
+                                   strcmp(key, "is_forum") != 0 &&
+                                   strcmp(key, "is_direct_messages") !=
+                                       0) return SMA_WHY_UNSUPPORTED
+        "a chat with a flag that has no rule yet";
+    bool is_direct = telegram_in_true(chat, "is_direct_messages");
+    if (is_direct && telegram_in_thread(object) <= 0)
+        return SMA_WHY_UNSUPPORTED "a direct message of a channel without its topic";
+    *ret_chat = (struct telegram_chat){.id = id,
+                                       .type = is_direct ? SMA_STR(TELEGRAM_DIRECT) : type,
+                                       .is_private = is_private || is_direct,
+                                       .is_direct = is_direct};
     return NULL;
 }
 
@@ -101,6 +116,9 @@ void telegram_in_put_user(struct telegram_in *in, const json_t *user, struct sma
 int64_t telegram_in_thread(const json_t *message)
 {
     int64_t thread_id = telegram_in_int(message, "message_thread_id");
+    const json_t *direct = telegram_in_object(message, "direct_messages_topic");
+    if (telegram_in_int(direct, "topic_id") > 0)
+        return telegram_in_int(direct, "topic_id");
     return telegram_in_true(message, "is_topic_message") && thread_id > 0 ? thread_id : 0;
 }
 

@@ -320,6 +320,41 @@ size_t telegram_in_put_media(struct telegram_in *in, const json_t *message,
     return file_count;
 }
 
+bool telegram_in_put_unknown(const json_t *message, struct sma_buf *text)
+{
+    static const char *const about[] = {"chat",
+                                        "from",
+                                        "via_bot",
+                                        "entities",
+                                        "caption_entities",
+                                        "external_reply",
+                                        "quote",
+                                        "reply_markup",
+                                        "link_preview_options",
+                                        "direct_messages_topic",
+                                        "suggested_post_info",
+                                        "rich_message",
+                                        NULL};
+    static const char *const starts[] = {"reply_to_", "forward_", "sender_"};
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)message, name, value)
+    {
+        bool is_content = json_is_object(value) || json_is_array(value);
+        for (size_t i = 0; is_content && about[i] != NULL; i++)
+            is_content = strcmp(name, about[i]) != 0;
+        for (size_t i = 0; is_content && i < SMA_COUNT_OF(starts); i++)
+            is_content = !sma_str_starts_with(sma_str(name), sma_str(starts[i]));
+        if (!is_content)
+            continue;
+        sma_buf_put_text(text, "[a message of type ");
+        sma_buf_put_str(text, (struct sma_str){name, strnlen(name, 64)});
+        sma_buf_put_text(text, " that could not be read]");
+        return true;
+    }
+    return false;
+}
+
 const char *telegram_in_media_name(const json_t *message)
 {
     static const struct

@@ -200,6 +200,15 @@ static bool is_service(const json_t *message)
         "successful_payment",
         "connected_website",
         "web_app_data",
+        "giveaway_created",
+        "giveaway_completed",
+        "gift",
+        "unique_gift",
+        "refunded_payment",
+        "paid_message_price_changed",
+        "direct_message_price_changed",
+        "checklist_tasks_done",
+        "checklist_tasks_added",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(members); i++)
         if (telegram_in_has(message, members[i]))
@@ -222,8 +231,12 @@ static const char *make_text(struct telegram_in *in, const struct reading *readi
         return SMA_WHY_LIMIT "its text is over the limit";
     if (sma_str_trim(sma_buf_str(&in->text)).len > 0)
         return NULL;
+    if (reading->marks.mention_count == 0 && is_service(reading->message))
+        return "a service message";
+    if (telegram_in_put_unknown(reading->message, &in->text))
+        return NULL;
     if (reading->marks.mention_count == 0)
-        return is_service(reading->message) ? "a service message" : "nothing in it to answer";
+        return "nothing in it to answer";
     /* "@bot" alone, or under somebody's message, which is the question then. The name stays, for a
      * text must not be empty. */
     sma_buf_clear(&in->text);

@@ -106,6 +106,9 @@ struct telegram_origin
 {
     int64_t chat_id, message_id, date_ms; /* make the path of a file its own */
 };
+/** Of a message without words: its content by the name the platform gives it. @return whether it
+ *  has one */
+bool telegram_in_put_unknown(const json_t *message, struct sma_buf *text);
 /** Append the lines for everything in the message that is no text, and to in->preparation what must
  *  be fetched.
  *  @return the number of files to be fetched */
@@ -141,6 +144,7 @@ struct telegram_chat
     int64_t id;
     struct sma_str type;
     bool is_private;
+    bool is_direct; /* of a channel: each of its topics is a private talk with one subscriber */
 };
 /** @return NULL, or why this chat is none of ours. */
 const char *telegram_in_read_chat(const json_t *object, struct telegram_chat *ret_chat);

@@ -16,6 +16,7 @@
 #ifndef SMA_TELEGRAM_OUT_H
 #define SMA_TELEGRAM_OUT_H
 
+#include "adapters/common/verdict.h"
 #include "runtime/approval/card.h"
 #include "sma/adapter.h"
 #include "sma/net.h"
@@ -96,6 +97,7 @@ struct telegram_send
     bool is_plain;               /* no HTML: the platform refused it */
     bool is_no_reply;            /* the message to reply to is gone */
     bool is_no_thread;           /* the topic is gone */
+    bool is_captionless;         /* of a FILE: its caption was refused */
     const struct sma_card *card; /* its buttons stand below the text; NULL = none */
 };
 /** sendMessage of a TEXT part. */
@@ -110,9 +112,6 @@ void telegram_put_delete(struct sma_buf *buf, const struct sma_route *route,
 void telegram_put_reaction(struct sma_buf *buf, const struct sma_route *route, const char *emoji);
 /** sendMessageDraft of a TEXT part. draft_id is not 0. Private chats only. */
 void telegram_put_draft(struct sma_buf *buf, const struct telegram_send *send, int64_t draft_id);
-/** sendMessage of a FILE part whose target the platform cannot fetch: its caption and its address.
- *  */
-void telegram_put_link(struct sma_buf *buf, const struct telegram_send *send);
 /** sendPhoto, sendDocument, sendVoice, sendAudio of a FILE part whose target is an URL. */
 void telegram_put_send_file(struct sma_buf *buf, const struct telegram_send *send);
 /** sendChatAction; action e.g. "typing". */
@@ -143,65 +142,10 @@ const char *telegram_file_other_kind(struct sma_str file_kind, struct sma_str ta
 const char *telegram_file_type(struct sma_str path);
 
 /* -- answers ----------------------------------------------------------------------------------- */
-/*
- * attempt_class is what the dispatcher hears when the adapter does nothing more about it. The flags
- * name what the adapter can mend itself, at most once each, within the same attempt:
- *   is_markup_refused   send the part again as plain (GIVE_UP stands when it was plain already)
- *   is_reply_gone       send again without reply_parameters (GIVE_UP stands when it had none)
- *   is_edit_gone        send a new message instead of changing the old one
- *   is_keyboard_refused send again without buttons
- *   is_thread_gone      send again without the topic: into the group itself
- *   is_kind_refused     a photo or voice message that is none to the platform, or not to the user:
- *   send as another kind
- *   is_fetch_failed     the platform could not fetch the address: send it as words
- *   is_migrated         send again to migrate_to; class RETRY
- *   is_unsupported      the server does not know the method: stop using it (drafts); class GIVE_UP
- *   is_bot_refused      401, 404: token or apiRoot are wrong, for every chat
- *
- * Classes:
- *   200 ok:true                    SENT. No message_id in the result (drafts, actions): "".
- *   200 not understood, TOO_BIG    UNKNOWN: it may well be a success.
- *   429                            RETRY_AFTER parameters.retry_after, else the header, else 1 s,
- *   at most a day. The
- *                                  platform does not say whom a limit is for: the dispatcher
- *                                  judges.
- *   401, 404                       RETRY_AFTER 30 s, adapter-wide: certainly not sent, and the
- *   operator can mend it. As a
- *                                  RETRY it would use up the attempts of every row within a minute
- *                                  and lose them.
- *   400, 403, 413, other 4xx       GIVE_UP but for the flags above; 409 RETRY.
- *   503                            RETRY (RETRY_AFTER when it says when): a server that says
- *   "unavailable" has refused.
- *   500, 502, 504, other 5xx       UNKNOWN: the front of the platform lost the server behind it,
- *   and "Internal Server
- *                                  Error: restart" is also given to requests that were on their
- *                                  way. Nobody can tell; is_likely_unsent, so that it is repeated
- *                                  until the server has healed.
- *   not a Bot API answer, 4xx      as the status says; other status (3xx, 1xx): RETRY_AFTER as 404:
- *   apiRoot is wrong
- *   NOT_SENT                       RETRY.   UNKNOWN: UNKNOWN.   FILE_FAILED: GIVE_UP, the upload's
- *   file cannot be read.
- */
-struct telegram_outcome
-{
-    uint8_t attempt_class; /* enum sma_attempt_class */
-    bool is_adapter_wide, is_markup_refused, is_reply_gone, is_migrated, is_unsupported,
-        is_bot_refused;
-    bool is_edit_gone, is_keyboard_refused, is_thread_gone, is_kind_refused, is_fetch_failed;
-    bool is_content_refused; /* of GIVE_UP: other words would be taken */
-    /* UNKNOWN, but the server itself says that it failed: worth more than one repeat */
-    bool is_likely_unsent;
-    int64_t migrate_to;      /* 0 unless is_migrated */
-    uint32_t retry_after_ms; /* of RETRY_AFTER, else 0 */
-    char message_id[24];     /* "" when there is none */
-    int64_t chat_id;         /* where that message is; 0 = not said */
-    int64_t sent_ms;         /* the message's date; 0 = not said */
-    char error[256]; /* "" for SENT; else one line for people: what, and what to do. Valid UTF-8 */
-};
-/** Never fails: what cannot be read is classified as such. */
-void telegram_classify(const struct sma_net_answer *answer, struct telegram_outcome *ret_outcome);
-/** The same of a question: nothing was sent that may have arrived. */
-void telegram_classify_read(const struct sma_net_answer *answer,
-                            struct telegram_outcome *ret_outcome);
+/* What an answer means (telegram_codes.c). A success that nobody can read, and a 5xx but 503, may
+ * have been one: the front of the platform lost the server behind it, and "Internal Server Error:
+ * restart" is also given to requests that were on their way. 401 and 404 wait, for all: the
+ * operator can mend them, and as retries they would use up every row's attempts. */
+extern const struct sma_verdicts telegram_verdicts;
 
 #endif

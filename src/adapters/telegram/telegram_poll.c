@@ -169,9 +169,9 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
                        const char *why)
 {
     struct telegram_poll *poll = &telegram->poll;
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     char description[200];
-    telegram_classify(answer, &outcome);
+    sma_verdict(&telegram_verdicts, "asking Telegram", answer, SMA_WHEN_QUESTION, &outcome);
     telegram_describe(answer, description);
     sma_adapter_health_down(&telegram->base.health, why != NULL ? why : outcome.error);
     if (answer->end == SMA_NET_ANSWERED && answer->status == 409) {
@@ -179,7 +179,7 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
         return;
     }
     uint64_t delay_ns = telegram_backoff_ns(telegram, ++poll->failure_count);
-    if (outcome.is_bot_refused) {
+    if (outcome.act == SMA_ACT_OWNER) {
         telegram_bot_refused(telegram, answer->status);
         delay_ns = TELEGRAM_BACKOFF_MAX_S * SMA_NS_PER_S;
     } else if (sma_adapter_is_worth_telling(poll->failure_count)) {
@@ -187,7 +187,7 @@ static void on_failure(struct telegram *telegram, const struct sma_net_answer *a
                          "getUpdates failed (%u in a row): %s; trying again", poll->failure_count,
                          why != NULL ? why : outcome.error);
     }
-    uint64_t ordered_ns = outcome.is_bot_refused ? 0 : outcome.retry_after_ms * SMA_NS_PER_MS;
+    uint64_t ordered_ns = outcome.act == SMA_ACT_OWNER ? 0 : outcome.retry_after_ms * SMA_NS_PER_MS;
     poll_again(telegram, ordered_ns > delay_ns ? ordered_ns : delay_ns);
 }
 

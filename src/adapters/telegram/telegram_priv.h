@@ -163,11 +163,9 @@ struct telegram_attempt
 {
     struct sma_sending base; /* first */
     struct telegram_part part;
-    int64_t moved_to; /* 0 = the route's own chat */
-    bool is_plain, is_no_reply, is_no_thread, is_edit_gone, is_keyboard_refused;
-    bool is_link;              /* the platform could not fetch the address of the file */
+    int64_t moved_to;          /* 0 = the route's own chat */
     struct telegram_card card; /* of a CARD part, which then stands as a TEXT part in `part` */
-    struct telegram_outcome outcome;
+    struct sma_buf words;      /* what goes out in place of the part's own */
     struct sma_buf reply_parameters; /* of an upload, like the fields */
     char chat_id[24];                /* of moved_to */
     struct sma_net_field fields[5];
@@ -184,8 +182,19 @@ void telegram_upload_start(struct telegram_attempt *attempt, const struct telegr
 extern const struct sma_fetch_ops telegram_fetch_ops; /* user: struct telegram */
 
 /* -- progress (telegram_progress.c) ------------------------------------------------------------ */
+#define TELEGRAM_DRAFTLESS_COUNT_MAX 32 /* chats whose drafts were refused lately */
+#define TELEGRAM_DRAFTLESS_S 3600
+struct telegram_draftless
+{
+    uint64_t chat, until_ns; /* chat: a hash of its key */
+};
+struct telegram_draft /* a preview on its way; its run may be over before it arrives */
+{
+    uint64_t seq, chat; /* seq of the run; 0 = none */
+};
 struct telegram_run
 {
+    uint64_t chat; /* as in telegram_draftless */
     uint64_t seq, heard_ns, typing_due_ns, draft_due_ns, draft_sent_ns;
     struct sma_msg *last; /* a PROGRESS: its route, and when has_text the text to show */
     bool has_text;
@@ -237,9 +246,11 @@ struct telegram
 
     struct telegram_run *runs; /* TELEGRAM_RUN_COUNT_MAX places */
     size_t run_count, progress_call_count;
-    uint64_t draft_seqs[TELEGRAM_PROGRESS_COUNT_MAX]; /* runs with a preview on its way; 0 = none */
+    struct telegram_draft drafts[TELEGRAM_PROGRESS_COUNT_MAX];
     uint64_t progress_due_ns, progress_hold_ns;
     bool has_no_drafts;
+    struct telegram_draftless draftless[TELEGRAM_DRAFTLESS_COUNT_MAX];
+    unsigned draftless_next;
     struct telegram_pace paces[TELEGRAM_PACE_COUNT_MAX];
 };
 #endif

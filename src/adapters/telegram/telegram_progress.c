@@ -6,7 +6,10 @@
  * draft for good, so a late preview never covers the answer. A draft goes away by itself;
  * groups know none, there the text is streamed into a message (telegram_stream.c).
  */
+#include "telegram_in.h"
 #include "telegram_priv.h"
+
+#include "sma/text.h"
 
 #include <stdlib.h>
 
@@ -33,7 +36,7 @@ static void forget_run(struct telegram *telegram, struct telegram_run *run)
 
 /* -- requests ---------------------------------------------------------------------------------- */
 /* Any trouble only means less of it. */
-static void hold_for(struct telegram *telegram, const struct telegram_outcome *outcome)
+static void hold_for(struct telegram *telegram, const struct sma_answered *outcome)
 {
     if (outcome->attempt_class == SMA_ATTEMPT_RETRY_AFTER)
         telegram->progress_hold_ns =
@@ -43,32 +46,61 @@ static void hold_for(struct telegram *telegram, const struct telegram_outcome *o
 static void on_shown(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct telegram *telegram = state;
-    struct telegram_outcome outcome;
+    struct sma_answered outcome;
     (void)user;
     telegram->progress_call_count--;
-    telegram_classify(answer, &outcome);
+    sma_verdict(&telegram_verdicts, NULL, answer, 0, &outcome);
     hold_for(telegram, &outcome);
 }
 
-static uint64_t *find_draft(struct telegram *telegram, uint64_t seq)
+static struct telegram_draft *find_draft(struct telegram *telegram, uint64_t seq)
 {
     for (size_t i = 0; i < TELEGRAM_PROGRESS_COUNT_MAX; i++)
-        if (telegram->draft_seqs[i] == seq)
-            return &telegram->draft_seqs[i];
+        if (telegram->drafts[i].seq == seq)
+            return &telegram->drafts[i];
     return NULL;
+}
+
+/* A chat whose drafts are refused (TEXTDRAFT_PEER_INVALID, or in words nobody has seen) is not
+ * asked again for an hour. */
+static uint64_t chat_of(const struct sma_route *route)
+{
+    static const uint8_t key[16] = "telegram draft"; /* no secret: it only has to spread */
+    return sma_siphash(key, route->chat_key.ptr, route->chat_key.len) | 1;
+}
+
+static void refuse_drafts(struct telegram *telegram, uint64_t chat)
+{
+    struct telegram_draftless *place =
+        &telegram->draftless[telegram->draftless_next++ % TELEGRAM_DRAFTLESS_COUNT_MAX];
+    *place = (struct telegram_draftless){chat, sma_ctx_now(telegram->ctx) +
+                                                   TELEGRAM_DRAFTLESS_S * SMA_NS_PER_S};
+}
+
+static bool are_drafts_refused(const struct telegram *telegram, uint64_t chat)
+{
+    for (size_t i = 0; i < TELEGRAM_DRAFTLESS_COUNT_MAX; i++)
+        if (telegram->draftless[i].chat == chat &&
+            telegram->draftless[i].until_ns > sma_ctx_now(telegram->ctx))
+            return true;
+    return false;
 }
 
 static void on_draft_shown(void *state, void *user, const struct sma_net_answer *answer)
 {
     struct telegram *telegram = state;
-    struct telegram_outcome outcome;
-    uint64_t *draft = user, seq = *draft;
-    *draft = 0;
+    struct sma_answered outcome;
+    struct telegram_draft *place = user, draft = *place;
+    *place = (struct telegram_draft){0};
     telegram->progress_call_count--;
-    telegram_classify(answer, &outcome);
-    sma_sendings_go_on(&telegram->base.sendings, seq);
+    sma_verdict(&telegram_verdicts, NULL, answer, 0, &outcome);
+    sma_sendings_go_on(&telegram->base.sendings, draft.seq);
     bool is_unknown = answer->end == SMA_NET_ANSWERED && answer->status == 404;
-    if (!outcome.is_unsupported && !is_unknown) {
+    bool is_refused = outcome.attempt_class == SMA_ATTEMPT_GIVE_UP &&
+                      (outcome.mend & SMA_MEND_METHOD) == 0 && !is_unknown;
+    if (is_refused)
+        refuse_drafts(telegram, draft.chat);
+    if ((outcome.mend & SMA_MEND_METHOD) == 0 && !is_unknown) {
         hold_for(telegram, &outcome);
         return;
     }
@@ -128,7 +160,7 @@ static void put_preview(void *user, struct sma_str part_bytes)
 static void show_draft(struct telegram *telegram, const struct telegram_run *run)
 {
     struct sma_buf body;
-    uint64_t *draft = find_draft(telegram, 0);
+    struct telegram_draft *draft = find_draft(telegram, 0);
     if (draft == NULL || find_draft(telegram, run->seq) != NULL)
         return; /* the next text comes anyway */
     const struct sma_progress *text = SMA_MSG_BODY(run->last, struct sma_progress);
@@ -138,7 +170,7 @@ static void show_draft(struct telegram *telegram, const struct telegram_run *run
                               .body = &body};
     if (telegram_render_preview(text->text, put_preview, &preview) == SMA_ERR_OK && body.len > 0 &&
         show(telegram, "sendMessageDraft", &body, on_draft_shown, draft))
-        *draft = run->seq;
+        *draft = (struct telegram_draft){run->seq, run->chat};
     sma_buf_fini(&body);
 }
 
@@ -147,7 +179,8 @@ static bool has_drafts(const struct telegram *telegram, const struct telegram_ru
 {
     return run->is_private && !run->is_over && !telegram->has_no_drafts &&
            !telegram->base.is_streaming_off &&
-           telegram->settings.progress == TELEGRAM_PROGRESS_AUTO;
+           telegram->settings.progress == TELEGRAM_PROGRESS_AUTO &&
+           !are_drafts_refused(telegram, run->chat);
 }
 
 /* @return when this run is to be looked at again */
@@ -199,10 +232,12 @@ static struct telegram_run *open_run(struct telegram *telegram, const struct sma
         return run;
     run = &telegram->runs[telegram->run_count++];
     *run = (struct telegram_run){
+        .chat = chat_of(&progress->route),
         .seq = progress->seq,
         .typing_due_ns = now_ns + TELEGRAM_TYPING_FIRST_MS * SMA_NS_PER_MS,
         .draft_due_ns = UINT64_MAX,
-        .is_private = !telegram_is_group(&progress->route),
+        .is_private = !telegram_is_group(&progress->route) &&
+                      !sma_str_is_equal(progress->route.chat_type, SMA_STR(TELEGRAM_DIRECT)),
     };
     return run;
 }

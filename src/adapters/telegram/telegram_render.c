@@ -33,6 +33,30 @@ static void finish_part(struct output *output)
         output->each(output->user, sma_buf_str(&output->bytes));
 }
 
+/* The words alone, for when their marks are refused: where a link leads is a part of what was
+ * said. */
+static void put_plain(struct sma_buf *buf, const struct sma_markup_part *part)
+{
+    size_t at = 0, begin = buf->len;
+    for (uint32_t i = 0; i < part->mark_count; i++) { /* links stand in order, one at a time */
+        const struct sma_mark *mark = &part->marks[i];
+        struct sma_str said = {part->text.ptr + mark->from, mark->to - mark->from};
+        if (mark->kind != SMA_MARK_LINK || sma_str_is_equal(said, mark->detail))
+            continue;
+        sma_buf_put(buf, part->text.ptr + at, mark->to - at);
+        sma_buf_put_text(buf, " (");
+        sma_buf_put_str(buf, mark->detail);
+        sma_buf_put_char(buf, ')');
+        at = mark->to;
+    }
+    sma_buf_put(buf, part->text.ptr + at, part->text.len - at);
+    if (buf->err == SMA_ERR_OK && sma_utf16_length((struct sma_str){
+                                      buf->ptr + begin, buf->len - begin}) > TELEGRAM_PART_UNITS) {
+        buf->len = begin;
+        sma_buf_put_str(buf, part->text);
+    }
+}
+
 static void make_text_part(void *user, const struct sma_markup_part *part)
 {
     struct output *output = user;
@@ -41,7 +65,7 @@ static void make_text_part(void *user, const struct sma_markup_part *part)
     if (part->mark_count > 0)
         telegram_put_html(bytes, part);
     sma_part_end_marked(bytes);
-    sma_buf_put_str(bytes, part->text);
+    put_plain(bytes, part);
     finish_part(output);
 }
 

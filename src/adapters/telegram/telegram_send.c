@@ -6,6 +6,7 @@
  * A changed message and a reaction are the same when they are done twice, so an unknown outcome of
  * theirs may be repeated.
  */
+#include "telegram_in.h"
 #include "telegram_priv.h"
 
 #include "sma/text.h"
@@ -75,7 +76,8 @@ static bool is_edit(const struct telegram_attempt *attempt)
 {
     const struct sma_card *card = &attempt->card.card;
     int64_t id; /* ids are counted anew in a group that has moved */
-    return card->is_outcome && !attempt->is_edit_gone && attempt->moved_to == 0 &&
+    return card->is_outcome && (attempt->base.without & SMA_MEND_EDIT) == 0 &&
+           attempt->moved_to == 0 &&
            sma_parse_i64(card->message_id, 1, INT64_MAX, &id) == SMA_ERR_OK;
 }
 
@@ -96,108 +98,127 @@ static struct sma_str edited_id(const struct telegram_attempt *attempt)
     return stream == NULL ? SMA_STR("") : sma_str(stream->handle);
 }
 
-/* @return whether there is one */
-static bool take_other_kind(struct telegram_attempt *attempt)
+static struct sma_str other_kind(const struct telegram_attempt *attempt)
 {
-    struct sma_str kind =
-        sma_str(telegram_file_other_kind(attempt->part.file_kind, attempt->part.target));
-    if (sma_str_is_equal(kind, attempt->part.file_kind))
-        return false;
-    attempt->part.file_kind = kind;
-    return true;
+    return sma_str(telegram_file_other_kind(attempt->part.file_kind, attempt->part.target));
 }
 
-/* @return whether the same part goes out once more, differently */
-static bool mend(struct sma_sending *sending)
+static uint32_t forms(const struct sma_sending *sending)
+{
+    const struct telegram_attempt *attempt = (const struct telegram_attempt *)(const void *)sending;
+    const struct telegram_part *part = &attempt->part;
+    uint32_t bits = attempt->moved_to != sending->answered.moved_to ? SMA_MEND_MOVED : 0;
+    int64_t thread;
+    if (part->kind == TELEGRAM_PART_REACTION)
+        return bits;
+    bool is_direct = sma_str_is_equal(sending->asked->route.chat_type, SMA_STR(TELEGRAM_DIRECT));
+    if (!is_direct && /* there the topic is the person */
+        sma_parse_i64(sending->asked->route.thread_id, 2, INT64_MAX, &thread) == SMA_ERR_OK)
+        bits |= SMA_MEND_THREAD;
+    if (edited_id(attempt).len > 0)
+        bits |= SMA_MEND_EDIT;
+    if (attempt->card.card.button_count > 0)
+        bits |= SMA_MEND_BUTTONS;
+    if (telegram_is_group(&sending->asked->route) && sending->asked->part == 0 &&
+        sending->asked->route.message_id.len > 0)
+        bits |= SMA_MEND_REPLY;
+    if (part->kind == TELEGRAM_PART_TEXT)
+        return part->html.len > 0 ? bits | SMA_MEND_MARKS : bits;
+    if (!sma_str_is_equal(other_kind(attempt), part->file_kind))
+        bits |= SMA_MEND_KIND;
+    return bits | SMA_MEND_INSTEAD | (part->caption.len > 0 ? SMA_MEND_CAPTION : 0);
+}
+
+static struct sma_str text(const struct sma_sending *sending)
+{
+    const struct telegram_part *part =
+        &((const struct telegram_attempt *)(const void *)sending)->part;
+    return part->kind == TELEGRAM_PART_TEXT ? part->plain : SMA_STR("");
+}
+
+static bool move(struct telegram_attempt *attempt)
+{
+    bool is_second = attempt->moved_to != 0;
+    note_moved(telegram_of(attempt), &attempt->base.asked->route, attempt->base.answered.moved_to);
+    attempt->moved_to = attempt->base.answered.moved_to;
+    attempt->base.without |= SMA_MEND_REPLY; /* ids are counted anew in the supergroup */
+    return !is_second;
+}
+
+static bool step(struct sma_sending *sending, enum sma_mend taken)
 {
     struct telegram_attempt *attempt = attempt_of(sending);
-    const struct telegram_outcome *outcome = &attempt->outcome;
-    if (outcome->is_markup_refused && !attempt->is_plain &&
-        attempt->part.kind != TELEGRAM_PART_REACTION) {
-        attempt->is_plain = true;
-        return true;
+    struct telegram_part *part = &attempt->part;
+    struct sma_streams *streams = &sending->platform->streams;
+    if (taken == SMA_MEND_MOVED)
+        return move(attempt);
+    if (taken == SMA_MEND_THREAD) /* a reply would stand in the topic again */
+        sending->without |= SMA_MEND_REPLY;
+    if (taken == SMA_MEND_EDIT && stream_of(attempt) != NULL) {
+        if ((sending->answered.mend & SMA_MEND_EDIT) != 0)
+            sma_streams_drop_claim(streams, sending->asked); /* it is gone already */
+        else
+            sma_streams_disclaim(streams, sending->asked);
     }
-    if (outcome->is_edit_gone && is_edit(attempt))
-        return attempt->is_edit_gone = true;
-    if (outcome->is_edit_gone && stream_of(attempt) != NULL) {
-        sma_streams_drop_claim(&sending->platform->streams, sending->asked);
-        return true;
-    }
-    if (outcome->is_keyboard_refused && attempt->card.card.button_count > 0 &&
-        !attempt->is_keyboard_refused) {
+    if (taken == SMA_MEND_BUTTONS) {
         telegram_card_without_buttons(&attempt->card);
-        attempt->part.plain = sma_buf_str(&attempt->card.plain);
-        return attempt->is_plain = attempt->is_keyboard_refused = true;
+        part->plain = sma_buf_str(&attempt->card.plain);
+        sending->without |= SMA_MEND_MARKS;
     }
-    if (outcome->is_thread_gone && !attempt->is_no_thread)
-        return attempt->is_no_thread = true;
-    if (outcome->is_kind_refused && attempt->part.kind == TELEGRAM_PART_FILE)
-        return take_other_kind(attempt);
-    if (outcome->is_fetch_failed && attempt->part.kind == TELEGRAM_PART_FILE && !attempt->is_link)
-        return attempt->is_link = true;
-    if (outcome->is_reply_gone && !attempt->is_no_reply) {
-        attempt->is_no_reply = true;
-        return true;
+    if (taken == SMA_MEND_KIND) {
+        part->file_kind = other_kind(attempt);
+        if (!sma_str_is_equal(other_kind(attempt), part->file_kind))
+            sending->without &= ~(uint32_t)SMA_MEND_KIND; /* there is one more */
     }
-    if (outcome->is_migrated && attempt->moved_to != outcome->migrate_to &&
-        outcome->migrate_to != 0) {
-        bool is_second = attempt->moved_to != 0;
-        note_moved(telegram_of(attempt), &sending->asked->route, outcome->migrate_to);
-        attempt->moved_to = outcome->migrate_to;
-        attempt->is_no_reply = true; /* message ids are counted anew in the supergroup */
-        return !is_second;
+    if (taken == SMA_MEND_FILE)
+        *part = (struct telegram_part){.kind = TELEGRAM_PART_FILE,
+                                       .file_kind = SMA_STR("document"),
+                                       .target = SMA_STR(SMA_SENDING_FILE_NAME)};
+    if (taken == SMA_MEND_INSTEAD || taken == SMA_MEND_REST) {
+        if (taken == SMA_MEND_INSTEAD)
+            sma_sending_put_instead(sending, part->caption, part->target, &attempt->words);
+        *part = (struct telegram_part){
+            .kind = TELEGRAM_PART_TEXT,
+            .plain = taken == SMA_MEND_REST ? part->caption : sma_buf_str(&attempt->words)};
     }
-    return false;
+    return attempt->words.err == SMA_ERR_OK;
 }
 
 /* A message of another chat than the one asked for is not believed: it would be changed later on as
  * if it were ours. It is not asked for again either, for something was sent. */
-static void check_chat(const struct telegram_attempt *attempt, struct telegram_outcome *outcome)
+static void check_chat(const struct telegram_attempt *attempt, struct sma_answered *answered)
 {
-    int64_t chat_id = attempt->moved_to;
+    int64_t chat_id = attempt->moved_to, named = 0;
     bool is_number = chat_id != 0 || sma_parse_i64(attempt->base.asked->route.chat_id, INT64_MIN,
                                                    INT64_MAX, &chat_id) == SMA_ERR_OK;
-    if (outcome->attempt_class != SMA_ATTEMPT_SENT || outcome->chat_id == 0 || !is_number ||
-        outcome->chat_id == chat_id)
+    bool is_named =
+        sma_parse_i64(sma_str(answered->chat_id), INT64_MIN, INT64_MAX, &named) == SMA_ERR_OK;
+    if (answered->attempt_class != SMA_ATTEMPT_SENT || !is_named || !is_number || named == chat_id)
         return;
-    outcome->attempt_class = SMA_ATTEMPT_GIVE_UP;
-    outcome->message_id[0] = '\0';
-    snprintf(outcome->error, sizeof outcome->error,
-             "Telegram answered with a message of another chat");
+    *answered = (struct sma_answered){
+        .attempt_class = SMA_ATTEMPT_GIVE_UP,
+        .act = SMA_ACT_FINAL,
+        .error = "Telegram answered with a message of another chat",
+    };
 }
 
 static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
     struct telegram_attempt *attempt = attempt_of(sending);
     struct telegram *telegram = telegram_of(attempt);
-    struct telegram_outcome *outcome = &attempt->outcome;
-    telegram_classify(answer, outcome);
-    check_chat(attempt, outcome);
-    bool is_sent = outcome->attempt_class == SMA_ATTEMPT_SENT;
+    struct sma_answered *answered = &sending->answered;
+    sma_verdict(&telegram_verdicts, NULL, answer, 0, answered);
+    check_chat(attempt, answered);
+    bool is_sent = answered->attempt_class == SMA_ATTEMPT_SENT;
     struct sma_str edited = edited_id(attempt);
     if (edited.len > 0 && is_sent)
-        snprintf(outcome->message_id, sizeof outcome->message_id, "%.*s", (int)edited.len,
-                 edited.ptr);
+        sma_verdict_copy(answered->message_id, sizeof answered->message_id, edited);
     if (edited.len > 0 || attempt->part.kind == TELEGRAM_PART_REACTION)
-        outcome->is_likely_unsent |= outcome->attempt_class == SMA_ATTEMPT_UNKNOWN;
-    if (outcome->is_bot_refused)
+        answered->is_likely_unsent |= answered->attempt_class == SMA_ATTEMPT_UNKNOWN;
+    if (answered->act == SMA_ACT_OWNER)
         telegram_bot_refused(telegram, answer->status);
     else if (is_sent)
         sma_adapter_health_heal(&telegram->base.health, SMA_CAUSE_LOGIN);
-}
-
-static struct sma_attempt_result result(const struct sma_sending *sending)
-{
-    const struct telegram_outcome *outcome =
-        &((const struct telegram_attempt *)(const void *)sending)->outcome;
-    return (struct sma_attempt_result){.attempt_class = outcome->attempt_class,
-                                       .is_adapter_wide = outcome->is_adapter_wide,
-                                       .is_likely_unsent = outcome->is_likely_unsent,
-                                       .is_content_refused = outcome->is_content_refused,
-                                       .retry_after_ms = outcome->retry_after_ms,
-                                       .platform_message_id = sma_str(outcome->message_id),
-                                       .sent_ms = outcome->sent_ms,
-                                       .error = sma_str(outcome->error)};
 }
 
 /* -- the request ------------------------------------------------------------------------------- */
@@ -217,10 +238,6 @@ static const char *put_body(struct sma_buf *body, const struct telegram_attempt 
     if (attempt->part.kind == TELEGRAM_PART_REACTION) {
         telegram_put_reaction(body, send->route, telegram_reaction_find(attempt->part.emoji));
         return "setMessageReaction";
-    }
-    if (attempt->is_link) {
-        telegram_put_link(body, send);
-        return "sendMessage";
     }
     telegram_put_send_file(body, send);
     return telegram_file_method(attempt->part.file_kind);
@@ -257,17 +274,28 @@ static void send_part(struct sma_sending *sending)
         route.chat_id = sma_str(attempt->chat_id);
     }
     telegram_stream_note_attempt(telegram_of(attempt), &route);
+    struct telegram_part part = attempt->part;
+    struct sma_buf words;
+    sma_buf_init(&words, 4 * part.plain.len + 64);
+    if (part.kind == TELEGRAM_PART_TEXT) {
+        sma_sending_put_words(sending, part.plain, &words);
+        part.plain = words.err == SMA_ERR_OK ? sma_buf_str(&words) : part.plain;
+    }
+    uint32_t without = sending->without;
     struct telegram_send send = {.route = &route,
-                                 .part = &attempt->part,
-                                 .part_index = sending->asked->part,
-                                 .is_plain = attempt->is_plain,
-                                 .is_no_reply = attempt->is_no_reply,
-                                 .is_no_thread = attempt->is_no_thread,
-                                 .card = attempt->is_keyboard_refused ? NULL : &attempt->card.card};
-    if (attempt->part.kind == TELEGRAM_PART_FILE && !telegram_target_is_url(attempt->part.target))
+                                 .part = &part,
+                                 .part_index = sending->asked->part + sending->piece,
+                                 .is_plain = (without & SMA_MEND_MARKS) != 0,
+                                 .is_no_reply = (without & SMA_MEND_REPLY) != 0,
+                                 .is_no_thread = (without & SMA_MEND_THREAD) != 0,
+                                 .is_captionless = (without & SMA_MEND_CAPTION) != 0,
+                                 .card = (without & SMA_MEND_BUTTONS) != 0 ? NULL
+                                                                           : &attempt->card.card};
+    if (part.kind == TELEGRAM_PART_FILE && !telegram_target_is_url(part.target))
         telegram_upload_start(attempt, &send);
     else
         send_json(attempt, &send);
+    sma_buf_fini(&words);
 }
 
 /* -- the question ------------------------------------------------------------------------------ */
@@ -292,8 +320,10 @@ static enum sma_err open_part(struct sma_sending *sending, struct sma_error *err
     struct telegram_attempt *attempt = attempt_of(sending);
     struct telegram_part *part = &attempt->part;
     sma_buf_init(&attempt->reply_parameters, 4096);
+    sma_buf_init(&attempt->words, 64 * 1024);
     attempt->moved_to = moved_chat(telegram_of(attempt), sending->asked->route.chat_id);
-    attempt->is_no_reply = attempt->moved_to != 0;
+    if (attempt->moved_to != 0)
+        sending->without |= SMA_MEND_REPLY;
     SMA_TRY(telegram_part_decode(sending->asked->part_bytes, part));
     if (part->kind == TELEGRAM_PART_CARD) {
         SMA_TRY(telegram_card_open(part, &attempt->card));
@@ -310,6 +340,7 @@ static void release(struct sma_sending *sending)
 {
     struct telegram_attempt *attempt = attempt_of(sending);
     sma_buf_fini(&attempt->reply_parameters);
+    sma_buf_fini(&attempt->words);
     telegram_card_fini(&attempt->card);
 }
 
@@ -349,7 +380,8 @@ const struct sma_sending_ops telegram_sending_ops = {
     .hold = hold,
     .send = send_part,
     .read = read_answer,
-    .mend = mend,
-    .result = result,
+    .forms = forms,
+    .step = step,
+    .text = text,
     .release = release,
 };

@@ -146,24 +146,25 @@ static const char *put(struct sma_stream *stream, enum sma_stream_step step, str
 
 /* -- answers ----------------------------------------------------------------------------------- */
 /* A message of another chat is not believed, one of a group that has moved not looked for. */
-static void read_made(struct sma_stream *stream, struct telegram_outcome *answered)
+static void read_made(struct sma_stream *stream, struct sma_answered *answered)
 {
-    int64_t chat_id = 0;
-    bool is_number =
-        sma_parse_i64(sma_str(stream->chat_id), INT64_MIN, INT64_MAX, &chat_id) == SMA_ERR_OK;
-    bool is_elsewhere = is_number && answered->chat_id != 0 && answered->chat_id != chat_id;
-    if (is_elsewhere || answered->is_migrated)
+    int64_t chat_id, named;
+    bool is_elsewhere =
+        sma_parse_i64(sma_str(stream->chat_id), INT64_MIN, INT64_MAX, &chat_id) == SMA_ERR_OK &&
+        sma_parse_i64(sma_str(answered->chat_id), INT64_MIN, INT64_MAX, &named) == SMA_ERR_OK &&
+        chat_id != named;
+    if (is_elsewhere || answered->moved_to != 0)
         answered->attempt_class = SMA_ATTEMPT_GIVE_UP;
     else if (answered->attempt_class == SMA_ATTEMPT_SENT)
         SMA_STREAM_SET(stream->handle, sma_str(answered->message_id));
 }
 
-static void read_changed(struct sma_stream *stream, struct telegram_outcome *answered)
+static void read_changed(struct sma_stream *stream, struct sma_answered *answered)
 {
     if (answered->attempt_class == SMA_ATTEMPT_SENT)
         return;
     sma_buf_clear(&stream->shown);
-    if (!answered->is_markup_refused || stream->entity[0] != '\0')
+    if ((answered->mend & SMA_MEND_MARKS) == 0 || stream->entity[0] != '\0')
         return;
     SMA_STREAM_SET(stream->entity, SMA_STR(PLAIN));
     answered->attempt_class = SMA_ATTEMPT_RETRY;
@@ -173,8 +174,8 @@ static void read_answer(struct sma_stream *stream, enum sma_stream_step step,
                         const struct sma_net_answer *answer, struct sma_stream_outcome *ret_outcome)
 {
     struct telegram *telegram = telegram_of(stream);
-    struct telegram_outcome answered;
-    telegram_classify(answer, &answered);
+    struct sma_answered answered;
+    sma_verdict(&telegram_verdicts, NULL, answer, 0, &answered);
     if (step == SMA_STREAM_MAKE)
         read_made(stream, &answered);
     else if (step == SMA_STREAM_CHANGE)

@@ -1,5 +1,6 @@
 /* telegram_upload.c — files of the project on their way out: the multipart request of a FILE
  * part. */
+#include "telegram_in.h"
 #include "telegram_priv.h"
 
 #include "sma/text.h"
@@ -10,12 +11,14 @@ static size_t fill_fields(struct telegram_attempt *attempt, const struct telegra
     const struct telegram_part *part = &attempt->part;
     size_t count = 0;
     int64_t thread; /* topic 1, "General", is written to without its id */
+    bool is_direct = sma_str_is_equal(send->route->chat_type, SMA_STR(TELEGRAM_DIRECT));
     fields[count++] = (struct sma_net_field){.name = "chat_id", .value = send->route->chat_id};
     if (!send->is_no_thread &&
-        sma_parse_i64(send->route->thread_id, 2, INT64_MAX, &thread) == SMA_ERR_OK)
-        fields[count++] =
-            (struct sma_net_field){.name = "message_thread_id", .value = send->route->thread_id};
-    if (part->caption.len > 0)
+        sma_parse_i64(send->route->thread_id, is_direct ? 1 : 2, INT64_MAX, &thread) == SMA_ERR_OK)
+        fields[count++] = (struct sma_net_field){.name = is_direct ? "direct_messages_topic_id"
+                                                                   : "message_thread_id",
+                                                 .value = send->route->thread_id};
+    if (part->caption.len > 0 && !send->is_captionless)
         fields[count++] = (struct sma_net_field){.name = "caption", .value = part->caption};
     sma_buf_clear(&attempt->reply_parameters);
     telegram_put_reply_parameters(&attempt->reply_parameters, send);

@@ -29,7 +29,11 @@ struct key_probe
     struct sma_target target;
     struct sma_decoder *decoder;
     size_t number, refusal_count;
-    uint64_t asked_ms;
+    uint64_t asked_ms, answered_ms;
+    unsigned window_count; /* questions about the window that its server has */
+    bool is_second;        /* asked again, behind a call of a tool and its result */
+    bool has_version;
+    char versioned_url[512]; /* llm.base_url with "/v1" behind it; has_version: it is asked there */
 };
 struct model_probe
 {
@@ -89,13 +93,24 @@ static void ask(struct key_probe *key, struct sma_probing *probing, struct sma_p
     free_headers(&headers);
 }
 
-static void put_question(struct sma_buf *body, const struct sma_target *target)
+/* Some servers refuse what the first question does not have: calls, and earlier answers. */
+static void put_question(struct sma_buf *body, const struct sma_target *target, bool is_second)
 {
     static const struct sma_tool_spec tool = {
         {"noop", 4}, {"Does nothing. Never call it.", 28}, {"", 0}};
     struct sma_str said = SMA_STR("Answer with the one word: ok");
+    const struct sma_model_call call = {
+        .id = SMA_STR("call_1"), .name = SMA_STR("noop"), .arguments = SMA_STR("{}")};
+    const struct sma_tool_result result = {
+        .call_id = call.id, .name = call.name, .content = SMA_STR("{\"success\":true}")};
     target->wire->put_head(body, target, SMA_STR("You answer in one word."), &tool, 1);
     target->wire->put_user(body, target, &said, 1);
+    if (is_second) {
+        sma_buf_put_char(body, ',');
+        target->wire->put_assistant(body, target, SMA_STR(""), &call, 1);
+        sma_buf_put_char(body, ',');
+        target->wire->put_results(body, target, &result, 1);
+    }
     target->wire->put_tail(body, target, SMA_STR(""));
 }
 
@@ -107,7 +122,7 @@ static void ask_model(struct key_probe *key, struct sma_probing *probing)
     sma_buf_init(&url, 8192);
     sma_buf_init(&body, BODY_BYTES_MAX);
     sma_model_put_url(&url, &key->llm);
-    put_question(&body, &key->target);
+    put_question(&body, &key->target, key->is_second);
     ask(key, probing,
         &(struct sma_probe_ask){.method = "POST", .url = &url, .body = &body, .done = on_answer});
 }
@@ -223,15 +238,119 @@ static void say_failure(struct key_probe *key, struct sma_probing *probing,
     sma_buf_fini(&seen);
 }
 
+/* Where servers tell the window that they were started with: the list (vLLM), what is loaded
+ * (Ollama), properties (llama.cpp), what a model is made for (Ollama, asked by its name). Source:
+ * protocols/models.md §1.6. */
+static const char *const WINDOW_PLACES[] = {NULL, "/api/ps", "/props", "/api/show"};
+
+static void on_window(void *user, struct sma_probing *probing, const struct sma_net_answer *answer);
+
+static void ask_window(struct key_probe *key, struct sma_probing *probing)
+{
+    const char *place = WINDOW_PLACES[key->window_count++], *url = key->llm.base_url;
+    struct sma_buf at, body;
+    if (place == NULL) {
+        ask_list(key, probing, on_window);
+        return;
+    }
+    const char *host = strstr(url, "://");
+    size_t len = host == NULL ? strcspn(url, "/") : (size_t)(host + 3 - url);
+    len += host == NULL ? 0 : strcspn(url + len, "/");
+    sma_buf_init(&at, 8192);
+    sma_buf_put(&at, url, len);
+    sma_buf_put_text(&at, place);
+    bool is_named = strcmp(place, "/api/show") == 0;
+    sma_buf_init(&body, BODY_BYTES_MAX);
+    sma_buf_put_text(&body, "{\"model\":");
+    sma_buf_put_json_string(&body, sma_str(key->llm.model));
+    sma_buf_put_char(&body, '}');
+    if (!is_named)
+        sma_buf_fini(&body);
+    ask(key, probing,
+        &(struct sma_probe_ask){.method = is_named ? "POST" : "GET",
+                                .url = &at,
+                                .body = is_named ? &body : NULL,
+                                .answer_bytes_max = SMA_MODELS_BYTES_MAX,
+                                .done = on_window});
+}
+
+static void on_window(void *user, struct sma_probing *probing, const struct sma_net_answer *answer)
+{
+    struct key_probe *key = user;
+    struct sma_models_list list = {0};
+    uint64_t window = 0;
+    if (answer->end == SMA_NET_ANSWERED && answer->status == 200 &&
+        sma_models_list_parse(answer->body, &list) == SMA_ERR_OK) {
+        const struct sma_model_facts *facts = sma_models_list_find(&list, key->llm.model);
+        window = facts == NULL ? 0 : facts->window_tokens;
+    }
+    sma_models_list_fini(&list);
+    if (window == 0 && key->window_count < SMA_COUNT_OF(WINDOW_PLACES)) {
+        ask_window(key, probing);
+    } else if (window > 0 && window < key->target.profile.window_tokens) {
+        char room[32];
+        sma_probing_say(
+            probing, SMA_PROBE_WARNING, key_name(key, room),
+            "give it a larger window (Ollama: OLLAMA_CONTEXT_LENGTH, llama.cpp: "
+            "--ctx-size, vLLM: --max-model-len), or set llm.contextTokens to what it has",
+            "its server keeps %llu tokens of a conversation, %u are counted on",
+            (unsigned long long)window, key->target.profile.window_tokens);
+    }
+}
+
+static void say_answered(struct key_probe *key, struct sma_probing *probing)
+{
+    char room[32], remedy[SMA_PROBE_TEXT_BYTES_MAX];
+    uint64_t ms = key->answered_ms - key->asked_ms;
+    if (!key->has_version) {
+        sma_probing_say(probing, SMA_PROBE_OK, key_name(key, room), "",
+                        "answers, after %llu.%llu s", (unsigned long long)(ms / 1000),
+                        (unsigned long long)(ms % 1000 / 100));
+        if (sma_profile_is_local(&key->llm) && key->number == 0)
+            ask_window(key, probing);
+        return;
+    }
+    (void)snprintf(remedy, sizeof remedy, "set llm.baseUrl in ship.json to %s", key->versioned_url);
+    sma_probing_say(probing, SMA_PROBE_ERROR, key_name(key, room), remedy,
+                    "nothing answers at llm.baseUrl; with /v1 behind it the model does");
+}
+
+/* Nothing there, and no version in the address: most servers have theirs under /v1. */
+static bool try_version(struct key_probe *key, struct sma_probing *probing,
+                        const struct sma_failure *failure)
+{
+    const char *url = key->llm.base_url;
+    size_t len = strlen(url);
+    if (failure->trouble != SMA_FAILURE_HTTP || failure->http_status != 404 || key->has_version ||
+        strstr(url, "/v") != NULL || len + 4 >= sizeof key->versioned_url ||
+        key->llm.api == SMA_LLM_MESSAGES)
+        return false;
+    while (len > 0 && url[len - 1] == '/')
+        len--;
+    (void)snprintf(key->versioned_url, sizeof key->versioned_url, "%.*s/v1", (int)len, url);
+    key->llm.base_url = key->versioned_url;
+    key->has_version = true;
+    ask_model(key, probing);
+    return true;
+}
+
 static void take_failure(struct key_probe *key, struct sma_probing *probing,
                          const struct sma_failure *failure)
 {
     struct sma_failure_verdict verdict;
     sma_failure_judge(failure, &verdict);
+    if (try_version(key, probing, failure))
+        return;
     if (verdict.trouble == SMA_MODEL_FAILURE_MEMBER && key->refusal_count < REFUSAL_COUNT_MAX &&
         sma_target_refuse(&key->target, sma_str(verdict.refused_member))) {
         key->refusal_count++; /* the service learns it in the same way */
         ask_model(key, probing);
+        return;
+    }
+    if (key->has_version) /* nor there: the first address is the one that is told */
+        key->llm.base_url = key->probe->given->base_url;
+    if (key->is_second) { /* it talks: what it does not take is learned when it matters */
+        say_answered(key, probing);
         return;
     }
     if (verdict.trouble == SMA_MODEL_FAILURE_NO_MODEL) {
@@ -245,15 +364,19 @@ static void take_failure(struct key_probe *key, struct sma_probing *probing,
 static void take_decoded(struct key_probe *key, struct sma_probing *probing,
                          const struct sma_net_answer *answer)
 {
-    char room[32];
     sma_decoder_reset(key->decoder, 1);
     sma_decoder_feed(key->decoder, answer->body.ptr, answer->body.len);
     const struct sma_decoded *decoded = sma_decoder_finish(key->decoder);
+    if (decoded->status == SMA_DECODED_OK && !key->is_second) {
+        uint64_t asked_ms = key->asked_ms;
+        key->answered_ms = sma_probing_ms(probing);
+        key->is_second = true;
+        ask_model(key, probing);
+        key->asked_ms = asked_ms; /* the first answer is the one whose time is told */
+        return;
+    }
     if (decoded->status == SMA_DECODED_OK) {
-        uint64_t ms = sma_probing_ms(probing) - key->asked_ms;
-        sma_probing_say(probing, SMA_PROBE_OK, key_name(key, room), "",
-                        "answers, after %llu.%llu s", (unsigned long long)(ms / 1000),
-                        (unsigned long long)(ms % 1000 / 100));
+        say_answered(key, probing);
         return;
     }
     struct sma_failure failure = {

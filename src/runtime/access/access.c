@@ -303,5 +303,12 @@ struct sma_access_outcome sma_access_decide(const struct sma_access_rules *rules
         return record(SMA_REASON_NOT_ADDRESSED);
     if (!is_addressed && !sma_access_is_meant(event->text))
         return record(SMA_REASON_NOT_MEANT);
-    return decide_person(rules, event, facts);
+    struct sma_access_outcome outcome = decide_person(rules, event, facts);
+    /* Two questions: may he talk, and what may he have done? Only where the platform's word
+     * counts. */
+    outcome.learns_role = outcome.decision == SMA_ACCESS_RUN && facts->is_let_in &&
+                          !facts->is_role_known && !event->is_command &&
+                          facts->standing < SMA_ACCESS_ADMIN && !facts->alias_is_admin &&
+                          !sma_access_is_group_admin(rules, event->user_id);
+    return outcome;
 }

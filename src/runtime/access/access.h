@@ -151,6 +151,9 @@ struct sma_access_outcome
     bool becomes_initiator; /* with RUN */
     bool lets_in; /* with RUN: somebody of the owner's side has addressed the bot in this group */
     bool is_outside; /* of a group that is not let in, where strangers are not answered */
+    /* with RUN: whether he is an administrator is asked first, for what he may have done; no answer
+     * is none */
+    bool learns_role;
 };
 
 /**

@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
-/* The last number of each is written only where there are parts. */
+/* ..._PARTS_VERSION of answers and results are written only where there are parts. */
 #define VERSION 1
 #define ANSWER_VERSION 2
 #define ANSWER_PARTS_VERSION 3
 #define RESULTS_PARTS_VERSION 2
-#define TURN_VERSION 2
 #define TURN_PARTS_VERSION 3
+#define TURN_VERSION 4
+#define PAST_VERSION 2
 #define PART_BYTES_MIN 37 /* of a part whose texts are empty */
 
 static void put_u32(struct sma_buf *buf, uint32_t number)
@@ -165,6 +166,24 @@ static struct reader open_data(struct sma_str data, char kind)
     return open_versions(data, kind, VERSION, &version);
 }
 
+/* -- what has left ----------------------------------------------------------------------------- */
+static void put_egress(struct sma_buf *buf, const struct sma_egress *egress)
+{
+    sma_buf_put_char(buf, egress->has_read);
+    put_u32(buf, egress->bytes);
+    put_u32(buf, egress->listed_bytes);
+    put_u32(buf, egress->day);
+}
+
+static struct sma_egress get_egress(struct reader *reader)
+{
+    struct sma_egress egress = {.has_read = get_u8(reader) != 0};
+    egress.bytes = get_u32(reader);
+    egress.listed_bytes = get_u32(reader);
+    egress.day = get_u32(reader);
+    return egress;
+}
+
 /* -- answers ----------------------------------------------------------------------------------- */
 void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *extra,
                           const struct sma_model_answer *answer)
@@ -222,8 +241,6 @@ void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *
     uint32_t receiver_count = 0;
     for (uint32_t i = 0; i < count; i++)
         receiver_count += calls[i].has_receiver;
-    if (receiver_count == 0)
-        return;
     put_u32(buf, receiver_count);
     for (uint32_t i = 0; i < count; i++) {
         if (!calls[i].has_receiver)
@@ -250,10 +267,12 @@ static void put_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t 
 
 void sma_codec_put_answer_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count)
 {
-    if (count == 0)
-        return;
-    put_u32(buf, 0); /* no receivers */
     put_added(buf, seqs, count);
+}
+
+void sma_codec_put_answer_egress(struct sma_buf *buf, const struct sma_egress *egress)
+{
+    put_egress(buf, egress);
 }
 
 void sma_codec_put_results_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count)
@@ -381,6 +400,8 @@ enum sma_err sma_codec_get_answer(struct sma_str data, struct sma_stored_answer 
     enum sma_err err = SMA_ERR_OK;
     if (!reader.is_bad && reader.left > 0)
         err = get_added(&reader, &answer.added, &answer.added_count);
+    if (err == SMA_ERR_OK && !reader.is_bad && reader.left > 0)
+        answer.egress = get_egress(&reader);
     if (err == SMA_ERR_OK && (reader.is_bad || reader.left > 0))
         err = SMA_ERR_CORRUPT;
     if (err != SMA_ERR_OK) {
@@ -593,22 +614,21 @@ enum sma_err sma_codec_get_child(struct sma_str data, struct sma_stored_child *r
 /* -- turns ------------------------------------------------------------------------------------- */
 void sma_codec_put_turn(struct sma_buf *buf, const struct sma_stored_turn *turn)
 {
-    bool has_parts = turn->part_count > 0 || turn->refused_count > 0;
-    put_head(buf, 'T', has_parts ? TURN_PARTS_VERSION : TURN_VERSION);
+    put_head(buf, 'T', TURN_VERSION);
     sma_buf_put_char(buf, turn->is_break);
     put_u32(buf, turn->message_count);
     put_list(buf, turn->ids, turn->id_count);
     put_list(buf, turn->blocks, turn->block_count);
     put_string(buf, turn->text);
     put_list(buf, turn->fragments, turn->fragment_count);
-    if (!has_parts)
-        return;
     put_u32(buf, turn->part_count);
     for (uint32_t i = 0; i < turn->part_count; i++) {
         put_part(buf, &turn->parts[i].part);
         put_u32(buf, turn->parts[i].block);
     }
     put_list(buf, turn->refused, turn->refused_count);
+    put_egress(buf, &turn->egress);
+    put_u32(buf, turn->own_block);
 }
 
 /* The next list, without keeping it: its count. */
@@ -678,7 +698,7 @@ static enum sma_err get_turn_lists(struct reader *reader, bool has_parts,
 enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret_turn)
 {
     uint8_t version;
-    struct reader reader = open_versions(data, 'T', TURN_PARTS_VERSION, &version);
+    struct reader reader = open_versions(data, 'T', TURN_VERSION, &version);
     struct sma_stored_turn turn = {.is_break = version >= 2 && get_u8(&reader) == 1};
     bool has_parts = version >= TURN_PARTS_VERSION;
     turn.message_count = get_u32(&reader);
@@ -690,6 +710,11 @@ enum sma_err sma_codec_get_turn(struct sma_str data, struct sma_stored_turn *ret
     if (has_parts) {
         turn.part_count = skip_turn_parts(&reader);
         turn.refused_count = skip_list(&reader);
+    }
+    turn.egress.has_read = true;
+    if (version >= TURN_VERSION) {
+        turn.egress = get_egress(&reader);
+        turn.own_block = get_u32(&reader);
     }
     if (reader.is_bad || reader.left > 0 || turn.fragment_count == 0 || turn.message_count == 0)
         return SMA_ERR_CORRUPT;
@@ -708,7 +733,7 @@ void sma_stored_turn_fini(struct sma_stored_turn *turn)
 /* -- what was before the turns ----------------------------------------------------------------- */
 void sma_codec_put_past(struct sma_buf *buf, const struct sma_stored_past *past)
 {
-    put_head(buf, 'C', VERSION);
+    put_head(buf, 'C', PAST_VERSION);
     put_u64(buf, past->first);
     put_u64(buf, past->below);
     put_u64(buf, past->cleared);
@@ -721,11 +746,13 @@ void sma_codec_put_past(struct sma_buf *buf, const struct sma_stored_past *past)
     put_string(buf, past->note);
     put_string(buf, past->text);
     put_string(buf, past->chat);
+    put_egress(buf, &past->egress);
 }
 
 enum sma_err sma_codec_get_past(struct sma_str data, struct sma_stored_past *ret_past)
 {
-    struct reader reader = open_data(data, 'C');
+    uint8_t version;
+    struct reader reader = open_versions(data, 'C', PAST_VERSION, &version);
     struct sma_stored_past past = {.first = get_u64(&reader)};
     past.below = get_u64(&reader);
     past.cleared = get_u64(&reader);
@@ -738,6 +765,9 @@ enum sma_err sma_codec_get_past(struct sma_str data, struct sma_stored_past *ret
     past.note = get_string(&reader);
     past.text = get_string(&reader);
     past.chat = get_string(&reader);
+    past.egress.has_read = true;
+    if (version >= PAST_VERSION)
+        past.egress = get_egress(&reader);
     if (reader.is_bad || reader.left > 0)
         return SMA_ERR_CORRUPT;
     *ret_past = past;

@@ -10,29 +10,34 @@
  *            calls (id, name, arguments, is_invalid u8, is_cut u8, problem), then optionally: count
  *            u32, results known at once (call u32, is_error u8, content), then optionally: count
  *            u32, receivers of sends that wait for consent (call u32, adapter u8, nine strings of a
- *            route), then optionally: count u32, added messages (seq u64)
+ *            route), then optionally: count u32, added messages (seq u64), then optionally: what
+ *            has left
  *   results  "SMA" 'R' 1, count u32, results (call id, name, content, is_error u8, is_delivered
  *            u8), then optionally: count u32, added messages (seq u64)
  *   decision "SMA" 'D' 1, count u32, decisions (call u32, verdict u8: 0 refused, 1 approved, 2 by
  *   an owner; digest 32 bytes, response)
  *   wait     "SMA" 'W' 1, since_ms i64, count u32, is_told u8, reason
- *   past     "SMA" 'C' 1, first, below, cleared, moved, tokens before and after u64, turns, rounds,
- *            cleared rounds u32, note, text, chat
+ *   past     "SMA" 'C' 2, first, below, cleared, moved, tokens before and after u64, turns, rounds,
+ *            cleared rounds u32, note, text, chat, what has left
  *   child    "SMA" 'H' 1, call u32, number u32, kind u8, flags u8 (1: people are asked, 2: the
  *            end is an error), data: of that step
- *   turn     "SMA" 'T' 2, is_break u8, message count u32, ids, blocks, assistant text, fragments;
- *   each list: count u32, strings
- *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break.
+ *   turn     "SMA" 'T' 4, is_break u8, message count u32, ids, blocks, assistant text, fragments, a
+ *            list of parts, each with its block u32, a list of refused hashes, what has left, which
+ *            block is the person's own u32; each list: count u32, strings
+ *   What has left: has_read u8, bytes, listed bytes, day u32.
+ *   An answer of version 1 has no key, line, is_cut and problem; a turn of version 1 no is_break,
+ *   of versions 1 and 2 no parts and no hashes, of those and 3 nothing behind them, and a past of
+ *   version 1 nothing behind chat.
  *   Only with pictures, files or sounds: an answer of version 3 has, behind the line, a list of
- *   parts; results of version 2 have one behind each result; a turn of version 3 has, behind the
- *   fragments, a list of parts, each with its block u32, and a list of refused hashes. A part is
- *   kind u8, path, name, mime, hash, length u64, width u32, height u32, note.
+ *   parts; results of version 2 have one behind each result. A part is kind u8, path, name, mime,
+ *   hash, length u64, width u32, height u32, note.
  * A string is its length as u32 and its bytes.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_AGENT_CODEC_H
 #define SMA_RUNTIME_AGENT_CODEC_H
 
+#include "runtime/web/egress.h"
 #include "sma/buf.h"
 #include "sma/messages.h"
 
@@ -77,6 +82,8 @@ struct sma_stored_answer
     /* what people added while the run was open, given to the model behind this; a copy, owned */
     uint32_t added_count;
     struct sma_seq *added;
+    struct sma_egress
+        egress; /* of the session, this answer's calls counted; zero: nothing to say */
 };
 struct sma_stored_result
 {
@@ -130,6 +137,7 @@ struct sma_stored_past
     uint32_t cleared_round_count; /* rounds of it whose results are cleared */
     struct sma_str note, chat;    /* what the program says before the summary */
     struct sma_str text;          /* the summary; empty: there is none (yet) */
+    struct sma_egress egress;     /* of the session then */
 };
 /* A CHILD step: a step of the sub-agent that call `call` of the answer before it is. */
 #define SMA_CHILD_END 255 /* kind: it is over; data = the result of the call */
@@ -159,7 +167,10 @@ struct sma_stored_turn
     uint32_t refused_count;
     struct sma_str *refused; /* hashes of parts, of this turn and of those before, that a server
                                 refused: they go as lines */
-    struct sma_str *storage; /* owned by a decoded turn: holds the lists of strings */
+    /* of the session at its end; an older program did not say it (read: has_read) */
+    struct sma_egress egress;
+    uint32_t own_block;                   /* + 1: the person's own words; 0 = none, or not known */
+    struct sma_str *storage;              /* owned by a decoded turn: holds the lists of strings */
     struct sma_stored_part *part_storage; /* likewise: the parts */
 };
 
@@ -176,13 +187,13 @@ void sma_codec_put_answer(struct sma_buf *buf, const struct sma_answer_extra *ex
 void sma_codec_put_known_results(struct sma_buf *buf, const struct sma_stored_call *calls,
                                  uint32_t count);
 /** Once, after sma_codec_put_known_results: the receivers among calls[0..count), so that people
- *  agree to a place and not to a name that may be somebody else's by then. Nothing when there are
- *  none. */
+ *  agree to a place and not to a name that may be somebody else's by then. */
 void sma_codec_put_receivers(struct sma_buf *buf, const struct sma_stored_call *calls,
                              uint32_t count);
-/** Once, after sma_codec_put_known_results, of an answer without receivers: what was added behind
- *  it. Nothing when there is none. */
+/** Once, after sma_codec_put_receivers: what was added behind it. */
 void sma_codec_put_answer_added(struct sma_buf *buf, const struct sma_seq *seqs, uint32_t count);
+/** Once, after sma_codec_put_answer_added. */
+void sma_codec_put_answer_egress(struct sma_buf *buf, const struct sma_egress *egress);
 /** OK | CORRUPT | NOMEM. Release with sma_stored_answer_fini. */
 SMA_CHECKED enum sma_err sma_codec_get_answer(struct sma_str data,
                                               struct sma_stored_answer *ret_answer);

@@ -160,6 +160,37 @@ void sma_context_learn(const struct sma_target *target, struct sma_context_known
         known->ratio == 0 ? (uint32_t)ratio : (uint32_t)((3 * (uint64_t)known->ratio + ratio) / 4);
 }
 
+#define CUT_TOKENS_MIN 1000 /* of less nothing can be told */
+
+uint32_t sma_context_find_cut(const struct sma_target *target, struct sma_context_known *known,
+                              const struct sma_context_size *sent, const struct sma_usage *usage)
+{
+    uint64_t counted = usage->input + usage->cached + usage->written;
+    uint64_t guess = guess_request(target, sent);
+    size_t bytes = sent->head + sent->messages;
+    enum sma_host host = target->profile.host;
+    bool is_local = host == SMA_HOST_OLLAMA || host == SMA_HOST_LOCAL;
+    bool is_far_less = counted * 20 < guess * 9;                /* no text has so few tokens */
+    bool is_size = (counted + 8) / 1024 > (counted - 1) / 1024; /* 4,090: of a window of 4,096 */
+    bool is_again = is_local && known->was_short && counted * 4 > known->counted * 3 &&
+                    counted * 3 < known->counted * 4;
+    bool is_stuck = counted == known->counted && bytes > known->counted_bytes + 2000;
+    if (counted != known->counted || bytes < known->counted_bytes)
+        known->counted_bytes = bytes;
+    known->was_short = is_far_less;
+    known->counted = counted;
+    known->most = counted > known->most ? counted : known->most;
+    if (!(is_local || host == SMA_HOST_OTHER) || usage->request_count > 1 ||
+        counted < CUT_TOKENS_MIN || known->most > counted + counted / 8 ||
+        !(is_stuck || (is_far_less && (is_size || is_again))))
+        return 0;
+    uint32_t window = (uint32_t)((counted + 1023) / 1024 * 1024);
+    if (window < WINDOW_MIN || window >= sma_context_window(target, known))
+        return 0;
+    known->window = window;
+    return window;
+}
+
 void sma_context_learn_window(const struct sma_target *target, struct sma_context_known *known,
                               uint64_t told, uint64_t tokens)
 {

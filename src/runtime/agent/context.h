@@ -16,9 +16,15 @@
 /* What the answers of one target have taught. All zero: nothing yet. */
 struct sma_context_known
 {
-    uint32_t ratio;  /* counted over guessed, in thousandths; 0 = nothing was counted */
-    uint32_t window; /* what an answer "too long" told; 0 = none did */
-    bool has_seen;   /* it has answered to a picture */
+    uint32_t ratio;    /* counted over guessed, in thousandths; 0 = nothing was counted */
+    uint32_t window;   /* what an answer "too long" told; 0 = none did */
+    bool has_seen;     /* it has answered to a picture */
+    bool has_answered; /* at all: what it refuses from now on is something new */
+    size_t largest;    /* bytes of the largest request that it has answered */
+    uint64_t counted;  /* of the newest answer, and of how many bytes */
+    size_t counted_bytes;
+    uint64_t most;  /* that was ever counted: no window is smaller */
+    bool was_short; /* the newest answer counted far less than was sent */
 };
 /* What was counted last of a conversation: its first `bytes` took `tokens`. */
 struct sma_context_measure
@@ -62,6 +68,13 @@ size_t sma_context_bytes(const struct sma_target *target, const struct sma_conte
 uint64_t sma_context_request(const struct sma_target *target, const struct sma_context_known *known,
                              const struct sma_context_measure *measure,
                              const struct sma_context_size *size);
+/** Does the server cut requests in silence? It counted the same as before of a larger request, or
+ *  far less than was sent: at once where that is just a window's size, else the second time. A
+ *  gateway that counts only what no cache had counts less as well, yet never twice the same, and
+ *  more before. Before sma_context_learn, whose arguments these are; the window is
+ *  learned then. @return it, when that is news; else 0 */
+uint32_t sma_context_find_cut(const struct sma_target *target, struct sma_context_known *known,
+                              const struct sma_context_size *sent, const struct sma_usage *usage);
 /** An answer has come: what it counted. sent: the request it answers; answer_bytes: of the answer
  *  as it goes back. Counts that cannot be true are passed over. */
 void sma_context_learn(const struct sma_target *target, struct sma_context_known *known,

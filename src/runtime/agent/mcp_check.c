@@ -143,6 +143,12 @@ enum sma_err sma_mcp_check(const struct sma_mcp_check_ask *ask, struct sma_buf *
                                        [SMA_POLICY_ASK] = SMA_TOOL_ASKS,
                                        [SMA_POLICY_REFUSE] = SMA_TOOL_REFUSED};
     struct sma_mcp_decision decision = sma_mcp_policy_decide(ask->policy, &ask->tool);
+    if (ask->is_much && decision.verdict == SMA_POLICY_ALLOW) {
+        decision.verdict = SMA_POLICY_ASK;
+        decision.reason = "files or messages were read before, and so much has left today for "
+                          "servers elsewhere that it may carry them away";
+        decision.is_grantable = true;
+    }
     struct sma_mcp_check check = {.verdict = verdicts[decision.verdict]};
     uint8_t tool[32];
     if (!hash_tool(ask, tool))

@@ -28,6 +28,7 @@ struct sma_mcp_check_ask
     const struct sma_grant *grants;     /* that hold in this chat */
     uint32_t grant_count;
     int64_t wall_ms;
+    bool is_much; /* would leave (runtime/web/egress.h): asked, though a rule allows it */
 };
 struct sma_mcp_check
 {

@@ -2,6 +2,7 @@
 #include "runtime/agent/mcp_offer.h"
 
 #include "runtime/json/json_read.h"
+#include "runtime/mcp/schema_mend.h"
 #include "sma/text.h"
 
 #include <stdlib.h>
@@ -172,29 +173,13 @@ struct sma_str sma_mcp_helper_schema(enum sma_mcp_helper helper)
 }
 
 /* -- schemas ----------------------------------------------------------------------------------- */
-/* What providers refuse at the top of a schema, and what says nothing to a model. */
-static void make_plain(json_t *schema)
-{
-    static const char *const removed[] = {"$schema", "$id",  "anyOf", "oneOf",
-                                          "allOf",   "enum", "not",   "$ref"};
-    for (size_t i = 0; i < SMA_COUNT_OF(removed); i++)
-        (void)json_object_del(schema, removed[i]);
-    const json_t *type = json_object_get(schema, "type");
-    if (!json_is_string(type) || strcmp(json_string_value(type), "object") != 0)
-        (void)json_object_set_new(schema, "type", json_string("object"));
-    if (!json_is_object(json_object_get(schema, "properties")))
-        (void)json_object_set_new(schema, "properties", json_object());
-}
-
 void sma_mcp_put_schema(struct sma_buf *buf, struct sma_str schema)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
-    if (sma_json_load(schema, &root) != SMA_ERR_OK || !json_is_object(root)) {
+    if (sma_json_load(schema, &root) == SMA_ERR_OK && json_is_object(root) && sma_schema_mend(root))
+        sma_json_put(buf, root);
+    else
         sma_buf_put_text(buf, "{\"type\":\"object\",\"properties\":{}}");
-        return;
-    }
-    make_plain(root);
-    sma_json_put(buf, root);
 }
 
 /* -- names ------------------------------------------------------------------------------------- */

@@ -232,7 +232,7 @@ static void memory_came(struct sma_run *run, const struct sma_run_event *event)
 
 static void retry(struct sma_run *run)
 {
-    run->is_waiting = run->mcp.is_timed = false;
+    run->is_waiting = false;
     if (run->recall.is_open && run->state == RUN_LOADING) {
         memory_came(run, &(struct sma_run_event){.kind = SMA_RUN_MEMORY});
         return;
@@ -512,7 +512,6 @@ void sma_run_event(struct sma_run *run, const struct sma_run_event *event,
     actions->count = 0;
     run->actions = actions;
     run_handle(run, event);
-    run_place_look(run);
 }
 
 /* What a call has asked somebody of this program is answered. */

@@ -100,6 +100,9 @@ SMA_CHECKED enum sma_err sma_run_settings_create(const struct sma_config *config
                                                  const struct sma_run_settings *before,
                                                  struct sma_run_settings **ret_settings);
 void sma_run_settings_destroy(struct sma_run_settings *settings); /* accepts NULL */
+/** The target of this key is tried with this form (target.h) again. */
+void sma_run_settings_allow(struct sma_run_settings *settings, struct sma_str target,
+                            const char *form);
 /** What the heads say of the project's skills: others are made when it changes. */
 void sma_run_settings_set_skills(struct sma_run_settings *settings, struct sma_str lines);
 /** What MCP servers offer from now on, for runs that begin; takes a reference of its own. OK |

@@ -95,11 +95,14 @@ void run_absorb(struct sma_run *run, struct sma_str results)
         if (!round->results.results[i].is_error &&
             run_is_send(sma_tool_find(round->answer.calls[i].name)))
             run->has_worked = false; /* what the same answer did besides counts as later */
+    bool has_news = round == NULL || round->results.count == 0;
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++) {
         const struct sma_stored_call *call = &round->answer.calls[i];
         const struct sma_stored_result *result = &round->results.results[i];
         enum sma_tool tool = sma_tool_find(call->name);
         run->has_worked |= !run_is_send(tool);
+        if (sma_tool_flow(tool) == SMA_FLOW_TELLS)
+            run_content_came(run);
         run->has_shown |= !result->is_error && run_is_send(tool) && !run_goes_elsewhere(run, call);
         put_tool_call(run, call, result->content);
         run->child_total += tool == SMA_TOOL_AGENT_RUN;
@@ -107,12 +110,13 @@ void run_absorb(struct sma_run *run, struct sma_str results)
             note_skill(run, result->content);
         if (tool == SMA_TOOL_LOAD_HISTORY)
             run_past_read(&run->past, result->content);
-        run_count_result(run, call, result->is_error);
+        has_news |= run_count_result(run, call, result->content, result->is_error);
         if (result->is_delivered) {
             run->has_delivered = true;
             note_sent_text(run, call);
         }
     }
+    run->stale_count = has_news ? 0 : run->stale_count + 1;
 }
 
 /* One result alone must not crowd out everything else. */
@@ -147,6 +151,7 @@ bool run_put_results(struct sma_run *run)
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
         cap_result(run, &run->calls[i]);
+        run_tell_repeated(run, i);
         run_add_words(run, i);
         results[i] = (struct sma_stored_result){.call_id = run->answer.calls[i].id,
                                                 .name = run->answer.calls[i].name,

@@ -46,8 +46,7 @@ void run_wait(struct sma_run *run)
     if (run->is_waiting)
         return;
     run->is_waiting = true;
-    if (!run->mcp.is_timed) /* one second for both */
-        (void)run_act(run, SMA_RUN_WAIT);
+    (void)run_act(run, SMA_RUN_WAIT);
 }
 
 /* What is being done is not waited for: commands end, late results are not wanted. */
@@ -80,25 +79,9 @@ void run_settle(struct sma_run *run)
         run_end(run, false);
 }
 
-/* -- its place in agent.concurrency ------------------------------------------------------------ */
-void run_place_durable(struct sma_run *run)
-{
-    if (!run->mcp.is_leaving)
-        return;
-    run->mcp.is_leaving = false;
-    SMA_ASSERT(run->open_count > 0);
-    run->open_count--;
-}
-
-void run_place_take(struct sma_run *run)
-{
-    run->mcp.has_left = false;
-}
-
 void run_store_results(struct sma_run *run)
 {
     run->results_are_asked = true;
-    run_place_take(run);
     struct sma_run_action *action = run_act(run, SMA_RUN_STORE_STEP);
     action->step = (struct sma_step){.seq = run->order->seq,
                                      .number = run->results_number,

@@ -128,11 +128,12 @@ static bool is_said(const struct sma_run *run, struct sma_str text)
 void run_added_close_answer(struct sma_run *run)
 {
     struct run_added *added = &run->added;
-    if (added->room == NULL)
+    if (added->room != NULL)
+        added->room->answer.count = 0;
+    if (added->room == NULL || !added->is_going_on) {
+        sma_codec_put_answer_added(&run->answer_data, NULL, 0);
         return;
-    added->room->answer.count = 0;
-    if (!added->is_going_on)
-        return;
+    }
     ask(added, &added->room->answer);
     sma_codec_put_answer_added(&run->answer_data, added->room->answer.seqs,
                                added->room->answer.count);

@@ -125,10 +125,14 @@ void run_nudge_limit(struct sma_run *run)
 {
     struct sma_buf line;
     sma_buf_init(&line, 1024);
-    sma_prompt_put_note(&line, run->order->facts_word,
-                        "All steps of this run are used up; calls are not carried out any more. "
-                        "Tell the user now in plain text what was done, what was found and what "
-                        "is left to do.");
+    sma_prompt_put_note(
+        &line, run->order->facts_word,
+        run->is_looping ? "The same calls came again and again without anything new; no more "
+                          "calls are carried out. Tell the user now in plain text what was "
+                          "found and what is missing."
+                        : "All steps of this run are used up; calls are not carried out any more. "
+                          "Tell the user now in plain text what was done, what was found and what "
+                          "is left to do.");
     if (line.err != SMA_ERR_OK)
         run->turn.err = line.err;
     run->is_summing = true;
@@ -141,7 +145,7 @@ void run_next(struct sma_run *run)
 {
     if (run->over.scope != SMA_BUDGET_NONE)
         run_finish_over(run);
-    else if (run->round >= run->round_max)
+    else if ((run->is_looping = run_goes_in_circles(run)) || run->round >= run->round_max)
         run_nudge_limit(run);
     else
         run_ask_model(run);

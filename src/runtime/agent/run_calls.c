@@ -5,6 +5,7 @@
 #include "sma/bot.h"
 
 #include "runtime/agent/same_text.h"
+#include "runtime/model/decode.h"
 
 #include <stdlib.h>
 
@@ -13,9 +14,12 @@
 static void set_sent(struct run_call *call, enum sma_send_state state, struct sma_str error)
 {
     bool is_named = call->goes_elsewhere && call->tool != SMA_TOOL_CONTACT_SEND;
+    /* A resumed run knows what the model wrote, and not which chat that was. */
+    const struct sma_str names[] = {call->route.chat_key, call->args.chat_id, call->args.thread_id,
+                                    call->args.channel, SMA_STR("another chat")};
     struct sma_str to = SMA_STR("");
-    if (is_named) /* a resumed run does not know which */
-        to = call->route.chat_key.len > 0 ? call->route.chat_key : SMA_STR("another chat");
+    for (size_t i = 0; i < SMA_COUNT_OF(names) && is_named && to.len == 0; i++)
+        to = names[i];
     /* Only what goes to the user's own chat answers the user. */
     call->is_delivered = sma_tool_put_sent(&call->result, state, error, to) &&
                          call->tool == SMA_TOOL_SEND && !call->goes_elsewhere;
@@ -89,6 +93,11 @@ void run_check_call(struct sma_run *run, uint32_t index)
     if (index >= SMA_TOOL_CALL_COUNT_MAX) {
         run_set_error(call, SMA_STR("Too many calls in one answer: only the first 32 were carried "
                                     "out, this one was not."));
+        return;
+    }
+    if (call->tool == SMA_TOOL_UNKNOWN && stored->is_invalid &&
+        sma_str_is_equal(stored->name, SMA_STR(SMA_UNREADABLE_CALL))) {
+        run_set_error(call, stored->problem);
         return;
     }
     if (call->tool == SMA_TOOL_UNKNOWN) {
@@ -312,6 +321,7 @@ void run_begin_commands(struct sma_run *run)
 void run_begin_call(struct sma_run *run, uint32_t index)
 {
     enum sma_tool tool = run->calls[index].tool;
+    run_egress_agreed(run, &run->calls[index]);
     for (uint32_t i = 0; i < run->call_count && tool == SMA_TOOL_EXEC_SHELL; i++) {
         if (!is_write(run, i))
             continue;

@@ -41,6 +41,7 @@ static struct run_child_step *append(struct sma_run *run, struct run_child *chil
     made->step.seq = run->order->seq;
     made->step.number = run->next_number++;
     made->step.kind = SMA_STEP_CHILD;
+    made->step.opens_calls = stored->kind == SMA_STEP_ANSWER;
     made->step.data = sma_buf_str(&made->bytes);
     made->child = child;
     made->local = stored->number;
@@ -73,7 +74,6 @@ bool run_child_put_step(struct sma_run *run, struct run_child *child, const stru
     const struct run_child_step *made = append_step(run, child, from);
     if (made != NULL)
         say_step(action, made);
-    run_place_take(run);
     return made != NULL;
 }
 
@@ -106,7 +106,6 @@ bool run_child_put_end(struct sma_run *run, struct run_child *child, const struc
         child->result.err != SMA_ERR_OK ? NULL : append(run, child, &from, &stored);
     if (made != NULL)
         say_step(action, made);
-    run_place_take(run);
     return made != NULL;
 }
 
@@ -194,9 +193,7 @@ void run_child_durable(struct sma_run *run, const struct sma_step_done *step)
     struct run_child *child = stored->child;
     struct sma_step_done own = *step;
     own.number = stored->local;
-    if (stored->is_note && stored->step.leaves_place)
-        run_place_durable(run);
-    else if (stored->is_note)
+    if (stored->is_note)
         run_question_durable(run);
     else if (child != NULL && stored->is_end)
         end(run, child);
@@ -263,6 +260,12 @@ bool run_child_resume(struct sma_run *run, const struct sma_stored_step *step)
         child->is_error = stored.is_error;
         child->end = stored.data;
         return true;
+    }
+    struct sma_stored_answer answer;
+    if (stored.kind == SMA_STEP_ANSWER &&
+        sma_codec_get_answer(stored.data, &answer) == SMA_ERR_OK) {
+        run_egress_resume(run, &answer.egress); /* it may be over, and then nobody reads it again */
+        sma_stored_answer_fini(&answer);
     }
     return run->calls[stored.call].tool == SMA_TOOL_AGENT_RUN &&
            add_stored(child, &(struct sma_stored_step){.number = stored.number,

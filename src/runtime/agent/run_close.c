@@ -67,20 +67,21 @@ static bool keep_receiver(struct sma_run *run, struct run_call *call, struct sma
     return run->scratch.err == SMA_ERR_OK && call->delivery_text.err == SMA_ERR_OK;
 }
 
-/* By what the person wrote a page may be fetched without a question. What they quote stands in the
- * context, and nothing of it counts; nor does what a sub-agent is told, which a model wrote. */
-static struct sma_str own_words(const struct sma_run *run, struct sma_str tool)
-{
-    const struct sma_run_order *order = run->parent != NULL ? run->parent->order : run->order;
-    bool has_some = sma_tool_find(tool) == SMA_TOOL_WEB_FETCH && !order->is_forward;
-    return has_some ? order->text : (struct sma_str){NULL, 0};
-}
-
 /* What the owner has allowed them counts in a run that has read them. */
 static struct sma_str loaded_skills(const struct sma_run *run, struct sma_str tool)
 {
     return sma_tool_find(tool) == SMA_TOOL_EXEC_SHELL ? sma_buf_str(&run->skills)
                                                       : (struct sma_str){NULL, 0};
+}
+
+/* The same in all chats of a platform. */
+static uint64_t person_of(const struct sma_route *route)
+{
+    static const uint8_t key[16];
+    if (route->user_id.len == 0)
+        return 0;
+    uint64_t channel = sma_siphash(key, route->channel.ptr, route->channel.len);
+    return (channel ^ sma_siphash(key, route->user_id.ptr, route->user_id.len)) | 1;
 }
 
 void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
@@ -95,22 +96,25 @@ void run_ask_tool(struct sma_run *run, uint32_t index, enum sma_tool_mode mode)
     run_open_call(run, index, mode == SMA_TOOL_RUN ? CALL_RUN : CALL_CHECK);
     struct sma_run_action *action = run_act(run, SMA_RUN_ASK_TOOL);
     action->call = index;
-    action->tool =
-        (struct sma_tool_ask){.seq = run->order->seq,
-                              .call = index,
-                              .mode = (uint8_t)mode,
-                              .standing = run->order->standing,
-                              .is_approved = call->is_approved,
-                              .name = stored->name,
-                              .arguments = stored->arguments,
-                              .chat_key = run->order->route.chat_key,
-                              .is_group = sma_prompt_is_group(run->order->route.chat_type),
-                              .receiver = receiver,
-                              .is_receiver_doubtful = call->is_doubtful,
-                              .grant_count = run->order->grant_count,
-                              .grants = run->order->grants,
-                              .words = own_words(run, stored->name),
-                              .skills = loaded_skills(run, stored->name)};
+    action->tool = (struct sma_tool_ask){
+        .seq = run->order->seq,
+        .call = index,
+        .mode = (uint8_t)mode,
+        .standing = run->order->standing,
+        .is_approved = call->is_approved,
+        .name = stored->name,
+        .arguments = stored->arguments,
+        .chat_key = run->order->route.chat_key,
+        .is_group = sma_prompt_is_group(run->order->route.chat_type),
+        .person = person_of(&run->order->route),
+        .receiver = receiver,
+        .is_receiver_doubtful = call->is_doubtful,
+        .grant_count = run->order->grant_count,
+        .grants = run->order->grants,
+        .words = call->tool == SMA_TOOL_WEB_FETCH ? run_own_words(run) : (struct sma_str){NULL, 0},
+        .skills = loaded_skills(run, stored->name)};
+    if (mode == SMA_TOOL_CHECK)
+        run_egress_ask(run, call, &action->tool);
     if (call->is_approved) {
         memcpy(action->tool.digest, call->agreed->digest, sizeof action->tool.digest);
         action->tool.is_by_owner = call->agreed->is_by_owner;
@@ -183,6 +187,7 @@ static bool close_answer(struct sma_run *run)
     sma_codec_put_known_results(&run->answer_data, run->answer.calls, run->call_count);
     sma_codec_put_receivers(&run->answer_data, run->answer.calls, run->call_count);
     run_added_close_answer(run);
+    sma_codec_put_answer_egress(&run->answer_data, run_egress(run));
     sma_stored_answer_fini(&run->answer); /* its slices point into bytes that may have moved */
     enum sma_err err = run->answer_data.err;
     if (err == SMA_ERR_OK)

@@ -94,6 +94,7 @@ static void tell(struct sma_run *run, const char *state, const char *reason)
 static bool store(struct sma_run *run)
 {
     run_drop_answer(run);
+    run->compact.past.egress = *run_egress(run);
     sma_codec_put_past(&run->answer_data, &run->compact.past);
     run->deliveries = calloc(1, sizeof *run->deliveries);
     if (run->answer_data.err != SMA_ERR_OK || run->deliveries == NULL) {

@@ -141,6 +141,7 @@ void sma_run_request_write(const struct sma_run *run, char *bytes, struct sma_mo
     if (run->see.file_count > 0 && run->compact.request.len == 0)
         len = run_parts_take_out(ask->files, &ask->file_count, bytes, len, &ask->turn_offset,
                                  &ask->turn_end);
+    ask->forms = sma_target_answer_forms(run->target);
     ask->body = (struct sma_str){bytes, len};
     ask->seq = run->order->seq;
     ask->round = run->round;

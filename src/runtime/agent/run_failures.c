@@ -1,5 +1,6 @@
 /* run_failures.c — results are counted, and what failed before is known again. See run_priv.h. */
 #include "run_priv.h"
+#include "runtime/model/decode.h"
 #include "sma/text.h"
 
 #include <jansson.h>
@@ -34,20 +35,27 @@ static uint64_t hash_call(const struct sma_run *run, const struct sma_stored_cal
     return sma_siphash(key, &arguments, sizeof arguments);
 }
 
-static struct run_failure *find_failure(const struct sma_run *run, uint64_t hash)
+/* *ret_hash: of this call; 0 where nothing is known yet: most runs have one call and no second. */
+static struct run_failure *find_failure(const struct sma_run *run,
+                                        const struct sma_stored_call *call, uint64_t *ret_hash)
 {
+    uint64_t hash = run->failure_count == 0 ? 0 : hash_call(run, call);
+    *ret_hash = hash;
     for (uint32_t i = 0; i < run->failure_count; i++) {
-        if (run->failures[i].hash == hash)
-            return &run->failures[i];
+        struct run_failure *failure = &run->failures[i];
+        if (failure->call != NULL)
+            failure->hash = hash_call(run, failure->call);
+        failure->call = NULL;
+        if (failure->hash == hash)
+            return failure;
     }
     return NULL;
 }
 
 bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call)
 {
-    if (run->failure_count == 0)
-        return false;
-    const struct run_failure *failure = find_failure(run, hash_call(run, call));
+    uint64_t hash;
+    const struct run_failure *failure = find_failure(run, call, &hash);
     return failure != NULL && failure->count >= SMA_REPEAT_COUNT_MAX;
 }
 
@@ -59,32 +67,97 @@ static bool is_change(struct sma_str name)
     return tool == SMA_TOOL_EDIT_FILE || tool == SMA_TOOL_WRITE_FILE;
 }
 
-void run_count_result(struct sma_run *run, const struct sma_stored_call *call, bool is_error)
+#define TOLD_AGAIN_HEAD                                                                         \
+    "{\"note\":\"The same call with the same result as before. Do something else, or tell the " \
+    "user what is missing.\",\"result\":"
+#define TOLD_AGAIN_TAIL ",\"times\":"
+
+/* What the tool said: without our note about it. */
+static uint64_t hash_result(const struct sma_run *run, struct sma_str content)
 {
-    if (!is_error && is_change(call->name))
-        run->failure_count = 0;
-    if (!is_error && run->failure_count == 0)
-        return;
-    uint64_t hash = hash_call(run, call);
-    struct run_failure *failure = find_failure(run, hash);
-    if (!is_error) {
-        if (failure != NULL)
-            failure->count = 0;
-        return;
+    uint8_t key[16];
+    size_t head = sizeof TOLD_AGAIN_HEAD - 1, tail = sizeof TOLD_AGAIN_TAIL - 1;
+    memcpy(key, run->random, sizeof key);
+    if (sma_str_starts_with(content, SMA_STR(TOLD_AGAIN_HEAD))) {
+        content = (struct sma_str){content.ptr + head, content.len - head};
+        size_t end = content.len;
+        while (end > tail && memcmp(content.ptr + end - tail, TOLD_AGAIN_TAIL, tail) != 0)
+            end--;
+        content.len = end > tail ? end - tail : 0;
     }
+    return sma_siphash(key, content.ptr == NULL ? "" : content.ptr, content.len);
+}
+
+void run_tell_repeated(struct sma_run *run, uint32_t index)
+{
+    struct run_call *call = &run->calls[index];
+    const struct sma_stored_call *stored = &run->answer.calls[index];
+    uint64_t hash;
+    const struct run_failure *before = find_failure(run, stored, &hash);
+    if (before == NULL || before->result != hash_result(run, sma_buf_str(&call->result)))
+        return;
+    call->times = before->same_count + 1;
+    if (call->times < SMA_REPEAT_COUNT_MAX)
+        return;
+    sma_buf_clear(&run->scratch);
+    sma_buf_put_text(&run->scratch, TOLD_AGAIN_HEAD);
+    sma_buf_put_str(&run->scratch, sma_buf_str(&call->result));
+    sma_buf_printf(&run->scratch, TOLD_AGAIN_TAIL "%u}", call->times);
+    if (run->scratch.err != SMA_ERR_OK)
+        return; /* the result alone */
+    sma_buf_clear(&call->result);
+    sma_buf_put_str(&call->result, sma_buf_str(&run->scratch));
+}
+
+bool run_goes_in_circles(struct sma_run *run)
+{
+    bool is_stuck = false;
+    for (uint32_t i = 0; i < run->failure_count; i++)
+        is_stuck |= run->failures[i].same_count >= SMA_LOOP_COUNT_MAX;
+    return (is_stuck && run->stale_count >= SMA_REPEAT_COUNT_MAX) ||
+           run->unknown_count >= SMA_LOOP_COUNT_MAX || run->unreadable_count > 1;
+}
+
+bool run_count_result(struct sma_run *run, const struct sma_stored_call *call,
+                      struct sma_str content, bool is_error)
+{
+    uint64_t hash, result = hash_result(run, content);
+    struct run_failure *failure = find_failure(run, call, &hash);
+    bool is_news = failure == NULL || failure->result != result || failure->same_count == 0;
+    if (sma_tool_find(call->name) == SMA_TOOL_UNKNOWN && !run_mcp_is_name(call->name)) {
+        bool is_unreadable = sma_str_is_equal(call->name, SMA_STR(SMA_UNREADABLE_CALL));
+        run->unreadable_count += is_unreadable;
+        run->unknown_count += !is_unreadable;
+        is_news = false;
+    }
+    for (uint32_t i = 0; i < run->failure_count && !is_error && is_change(call->name); i++) {
+        run->failures[i].count = 0; /* what failed may work now, and look otherwise */
+        if (is_news)
+            run->failures[i].same_count = 0;
+    }
+    if (failure != NULL) {
+        failure->same_count = failure->result == result ? failure->same_count + 1 : 1;
+        failure->result = result;
+    }
+    if (failure != NULL && !is_error)
+        failure->count = 0;
     if (failure == NULL) {
         if (run->failure_count == run->failure_room) {
             uint32_t room = run->failure_room * 2 + 8;
             struct run_failure *more = realloc(run->failures, room * sizeof *more);
             if (more == NULL)
-                return; /* not counted: it may be tried once more than it should */
+                return is_news; /* not counted: it may be tried once more than it should */
             run->failures = more;
             run->failure_room = room;
         }
         failure = &run->failures[run->failure_count++];
-        *failure = (struct run_failure){.hash = hash};
+        *failure = (struct run_failure){.hash = hash,
+                                        .call = run->failure_count == 1 ? call : NULL,
+                                        .result = result,
+                                        .same_count = 1};
     }
-    failure->count++;
+    failure->count += is_error;
+    return is_news;
 }
 
 void run_add_words(struct sma_run *run, uint32_t index)

@@ -61,6 +61,7 @@ static void deliver(struct sma_run *run, enum sma_intent intent)
  */
 static void keep_turn(struct sma_run *run, struct sma_stored_turn *turn)
 {
+    turn->egress = *run_egress(run);
     turn->key = sma_str(run->target->key);
     turn->is_break = run->is_break;
     if (run->session->is_loaded && /* else it is read from the store with the others */
@@ -93,6 +94,7 @@ static void keep_hidden(struct sma_run *run, struct sma_stored_turn *turn, const
     struct sma_str blocks[2] = {sma_buf_str(&run->facts), sma_str(instead)};
     turn->blocks = blocks;
     turn->block_count = 2;
+    turn->own_block = 0;
     run_parts_free_turn(turn);
     keep_plain(run, turn);
 }
@@ -190,6 +192,7 @@ static void build_turn(struct sma_run *run, struct sma_str text, enum turn_form 
                                    .ids = ids,
                                    .block_count = block_count,
                                    .blocks = blocks,
+                                   .own_block = run_own_words(run).len > 0 ? run->block_count : 0,
                                    .fragment_count = run->fragment_count,
                                    .fragments = fragments,
                                    .text = text};
@@ -255,7 +258,8 @@ static void put_answer(struct sma_run *run, const struct sma_model_answer *answe
 {
     struct sma_str text = sma_buf_str(&run->final_text);
     bool is_said = run->sent_texts.err == SMA_ERR_OK && run->sent_texts.len > 0 &&
-                   sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent);
+                   ((run->is_answered && sma_text_is_closing(text)) ||
+                    sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent));
     size_t len = is_said ? 0 : sma_utf8_cut(text, SMA_TEXT_BYTES_MAX);
     sma_buf_put(&run->done_text, text.ptr, len);
     if (!is_said && (len < text.len || answer->finish == SMA_FINISH_LENGTH)) {
@@ -268,7 +272,7 @@ static void put_answer(struct sma_run *run, const struct sma_model_answer *answe
     if (answer->finish == SMA_FINISH_FILTERED)
         put_notice(run, SMA_NOTICE_FILTERED);
     if (run->is_summing)
-        put_notice(run, SMA_NOTICE_STEP_LIMIT);
+        put_notice(run, run->is_looping ? SMA_NOTICE_LOOP : SMA_NOTICE_STEP_LIMIT);
     deliver(run, is_said ? SMA_INTENT_NOTICE : SMA_INTENT_ASSISTANT_TEXT);
 }
 
@@ -308,13 +312,25 @@ void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answe
     sma_buf_put_str(&run->final_text, sma_buf_str(&run->parts));
     if (sma_str_trim(answer->text).len > 0)
         run_join_part(&run->final_text, answer->text);
-    if (sma_str_trim(sma_buf_str(&run->final_text)).len > 0) {
-        finish_text(run, answer);
+    bool has_words = sma_str_trim(sma_buf_str(&run->final_text)).len > 0;
+    bool is_given = run->has_delivered || run->has_shown;
+    struct sma_model_answer meant = *answer;
+    if (!has_words && !is_given && sma_str_trim(answer->reasoning).len > 0) {
+        /* It was asked again and has nothing else to say: the server put it in the wrong place. */
+        meant.text = answer->reasoning;
+        meant.fragment = (struct sma_str){0};
+        run_join_part(&run->final_text, meant.text);
+        has_words = true;
+    }
+    if (has_words) {
+        finish_text(run, &meant);
     } else if (is_refused(answer->finish)) {
         finish_refused(run, answer->finish);
     } else if (run->is_summing) {
-        put_notice(run, SMA_NOTICE_STEP_LIMIT);
-        run_finish_notice(run, SMA_OUTCOME_FAILED, "the limit of steps was reached");
+        put_notice(run, run->is_looping ? SMA_NOTICE_LOOP : SMA_NOTICE_STEP_LIMIT);
+        run_finish_notice(run, SMA_OUTCOME_FAILED,
+                          run->is_looping ? "the same steps came again and again"
+                                          : "the limit of steps was reached");
     } else if (!run->has_delivered && !run->has_shown) {
         put_notice(run, SMA_NOTICE_NO_ANSWER);
         run_finish_notice(run, SMA_OUTCOME_FAILED, "without an answer");

@@ -152,8 +152,29 @@ static bool fill_ask(const struct sma_run *run, uint32_t index, struct sma_buf *
     return shown->err == SMA_ERR_OK;
 }
 
-/* OK, with a result set when it is refused. */
-static enum sma_err check(struct sma_run *run, uint32_t index, struct sma_mcp_check *ret_check)
+static struct sma_str server_of(const struct sma_run *run, uint32_t index)
+{
+    struct sma_str name = run->answer.calls[index].name;
+    const char *colon = memchr(name.ptr, ':', name.len);
+    if (colon == NULL)
+        return sma_json_str(run->calls[index].args.root, "server");
+    return (struct sma_str){name.ptr, (size_t)(colon - name.ptr)};
+}
+
+/* Do the arguments go to another machine, as far as the program knows? */
+static bool is_remote(const struct sma_run *run, uint32_t index)
+{
+    struct sma_mcp_view view = run_mcp_view(run);
+    const struct sma_mcp_server *server =
+        view.catalogue == NULL
+            ? NULL
+            : sma_mcp_catalogue_find_server(view.catalogue, server_of(run, index));
+    return server != NULL && server->is_remote;
+}
+
+/* OK, with a result set when it is refused. is_much: as in struct sma_mcp_check_ask. */
+static enum sma_err check(struct sma_run *run, uint32_t index, bool is_much,
+                          struct sma_mcp_check *ret_check)
 {
     struct run_call *call = &run->calls[index];
     struct sma_buf shown, why;
@@ -161,9 +182,11 @@ static enum sma_err check(struct sma_run *run, uint32_t index, struct sma_mcp_ch
     sma_buf_init(&shown, 1024);
     sma_buf_init(&why, 4096);
     sma_buf_clear(&call->item);
-    enum sma_err err = fill_ask(run, index, &shown, &ask)
-                           ? sma_mcp_check(&ask, &call->item, &why, ret_check)
-                           : SMA_ERR_NOMEM;
+    enum sma_err err = SMA_ERR_NOMEM;
+    if (fill_ask(run, index, &shown, &ask)) {
+        ask.is_much = is_much;
+        err = sma_mcp_check(&ask, &call->item, &why, ret_check);
+    }
     if (err != SMA_ERR_OK)
         run_set_error(call, SMA_STR("Out of memory."));
     else if (ret_check->verdict == SMA_TOOL_REFUSED)
@@ -177,9 +200,12 @@ void run_mcp_judge(struct sma_run *run, uint32_t index)
 {
     struct run_call *call = &run->calls[index];
     struct sma_mcp_check found;
-    if (check(run, index, &found) != SMA_ERR_OK)
+    uint32_t bytes = is_remote(run, index) ? (uint32_t)run->answer.calls[index].arguments.len : 0;
+    if (check(run, index, run_egress_is_much(run, bytes), &found) != SMA_ERR_OK)
         return;
     call->is_asked = found.verdict == SMA_TOOL_ASKS;
+    if (found.verdict == SMA_TOOL_ALLOWED && run_egress(run)->has_read)
+        sma_egress_add(run_egress(run), SMA_EGRESS_LISTED, bytes);
     if (!call->is_asked || run->parent == NULL)
         return;
     sma_buf_clear(&run->scratch);
@@ -195,7 +221,7 @@ static bool may_begin(struct sma_run *run, uint32_t index)
 {
     struct run_call *call = &run->calls[index];
     struct sma_mcp_check found;
-    if (check(run, index, &found) != SMA_ERR_OK || found.verdict == SMA_TOOL_REFUSED)
+    if (check(run, index, false, &found) != SMA_ERR_OK || found.verdict == SMA_TOOL_REFUSED)
         return false;
     if (found.verdict == SMA_TOOL_ALLOWED ||
         (call->is_approved && memcmp(found.digest, call->agreed->digest, sizeof found.digest) == 0))
@@ -235,15 +261,6 @@ void run_mcp_begin(struct sma_run *run, uint32_t index)
 }
 
 /* -- its result -------------------------------------------------------------------------------- */
-static struct sma_str server_of(const struct sma_run *run, uint32_t index)
-{
-    struct sma_str name = run->answer.calls[index].name;
-    const char *colon = memchr(name.ptr, ':', name.len);
-    if (colon == NULL)
-        return sma_json_str(run->calls[index].args.root, "server");
-    return (struct sma_str){name.ptr, (size_t)(colon - name.ptr)};
-}
-
 static void put_output(struct sma_run *run, uint32_t index, const struct sma_mcp_answer *answer)
 {
     struct run_call *call = &run->calls[index];

@@ -20,11 +20,6 @@ struct run_mcp
     uint32_t open_count;                       /* calls that are at a server */
     struct sma_str *names; /* of a sub-agent: see struct sma_mcp_view; slices of its call */
     uint32_t name_count;
-    /* its place in agent.concurrency (run_place.c) */
-    uint64_t alone_ns; /* since when it waits for servers alone; 0 = it does not */
-    bool is_timed;     /* RETRY comes: asked for by this, whoever else waits for it */
-    bool is_leaving;   /* the NOTE that says so is on its way */
-    bool has_left;
 };
 
 /* A prompt of a server that the message names (run_prompt.c). */
@@ -70,15 +65,6 @@ void run_mcp_judge(struct sma_run *run, uint32_t index);
 /* It is durable, and agreed to where that was needed: to the server. */
 void run_mcp_begin(struct sma_run *run, uint32_t index);
 void run_mcp_answered(struct sma_run *run, uint32_t index, const struct sma_mcp_answer *answer);
-
-/* run_place.c and, below it, run_act.c: a run that waits for nothing but servers leaves its place
- * in agent.concurrency to others after SMA_MCP_PLACE_MS; its next results take it again. */
-/* After each event of a run that is no sub-agent. */
-void run_place_look(struct sma_run *run);
-/* The NOTE that says so is durable. */
-void run_place_durable(struct sma_run *run);
-/* A step that takes the place again is on its way. */
-void run_place_take(struct sma_run *run);
 
 /* run_prompt.c: a message "/server:prompt words" stands for what the server gives for it. */
 /* true: the server was asked, or the run has ended with a notice. */

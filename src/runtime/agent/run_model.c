@@ -5,6 +5,7 @@
 #include "sma/text.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* -- who is asked ------------------------------------------------------------------------------ */
@@ -12,8 +13,11 @@ static void set_target(struct sma_run *run, size_t index)
 {
     run->target_index = index;
     run->target = &run->settings->targets[index];
-    run->form = RUN_FORM_OWN; /* what another one refused this one may take */
-    run->form_round_count = 0;
+    /* What another one refused this one may take. */
+    bool has_calls = !sma_target_refuses(run->target, SMA_REFUSES_TOOLS);
+    run->form = has_calls ? RUN_FORM_OWN : RUN_FORM_TOLD;
+    run->form_round_count = has_calls ? 0 : run->round_count;
+    run->ladder_count = 0;
     run_rebuild(run);
 }
 
@@ -33,19 +37,74 @@ void run_resume_wait(struct sma_run *run, const struct sma_stored_wait *wait)
 /* -- asking ------------------------------------------------------------------------------------ */
 
 /* -- failures ---------------------------------------------------------------------------------- */
-/* Without the member that was refused, once each. Another chat may have learned it while this
- * request was on its way. */
+/* What was said before stands in the form that is refused: it is told anew. */
+static void adapt_form(struct sma_run *run, struct sma_str member)
+{
+    bool has_past = run->session->turn_count > 0 || run->round_count > 0;
+    bool is_tools = sma_str_is_equal(member, SMA_STR(SMA_REFUSES_TOOLS));
+    if (!is_tools && !sma_str_starts_with(member, SMA_STR("content.")))
+        return;
+    if (has_past && (is_tools || run->form < RUN_FORM_PLAIN))
+        run->form = is_tools ? RUN_FORM_TOLD : RUN_FORM_PLAIN;
+    run->form_round_count = run->round_count;
+    run_rebuild(run);
+}
+
+/* Without the member that was refused, or in another form, once each. Another chat may have learned
+ * it while this request was on its way. */
 static bool leave_out(struct sma_run *run, struct sma_str member)
 {
     struct sma_str key = sma_str(run->target->key);
-    if (!sma_run_settings_learn(run->settings, key, member)) {
-        if (run->target->refused_count <= run->asked_refused_count)
-            return false;
-        run_ask_model(run);
-        return true;
+    bool is_new = sma_run_settings_learn(run->settings, key, member);
+    if (!is_new && run->target->refused_count <= run->asked_refused_count) {
+        /* One tool after the other: it is not about one of them. */
+        bool is_tool = sma_str_starts_with(member, SMA_STR(SMA_REFUSES_TOOL));
+        return is_tool && leave_out(run, SMA_STR(SMA_REFUSES_TOOLS));
     }
-    struct sma_run_action *action = run_act(run, SMA_RUN_LEARN);
-    action->learned = (struct sma_learned_fact){.target = key, .member = member};
+    adapt_form(run, member);
+    if (is_new) {
+        struct sma_run_action *action = run_act(run, SMA_RUN_LEARN);
+        action->learned = (struct sma_learned_fact){.target = key, .member = member};
+    }
+    run_ask_model(run);
+    return true;
+}
+
+/* A server that has never answered refuses for a reason that no rule knows: one form after the
+ * other, from the least loss on. What did not help is taken back. One that has answered refuses
+ * what this run says: the requests of others must not change for it. */
+static bool step_down(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    struct sma_str key = sma_str(run->target->key);
+    bool has_answered = run->settings->known[run->target_index].has_answered;
+    const char *form =
+        !answer->is_unexplained || has_answered || run->ladder_count == SMA_RUN_LADDER_MAX
+            ? NULL
+            : sma_target_next_form(run->target, run->see.count > 0);
+    if (form == NULL) {
+        for (uint32_t i = 0; i < run->ladder_count; i++)
+            sma_run_settings_allow(run->settings, key, run->ladder[i]);
+        run->ladder_count = 0;
+        return false;
+    }
+    run->ladder[run->ladder_count++] = form;
+    (void)sma_run_settings_learn(run->settings, key, sma_str(form)); /* no room: it is the last */
+    adapt_form(run, sma_str(form));
+    run_ask_model(run);
+    return true;
+}
+
+/* The largest request that it has ever seen: it may be just that. */
+static bool try_smaller(struct sma_run *run, const struct sma_model_answer *answer)
+{
+    const struct sma_context_known *known = &run->settings->known[run->target_index];
+    const struct sma_context_size *sent = &run->compact.sent;
+    if (!answer->is_unexplained || run->was_tried_smaller || !known->has_answered ||
+        sent->head + sent->messages <= known->largest)
+        return false;
+    run->was_tried_smaller = true;
+    if (!run_shorten_own(run) && !run_shrink(run))
+        return false;
     run_ask_model(run);
     return true;
 }
@@ -54,7 +113,11 @@ static bool leave_out(struct sma_run *run, struct sma_str member)
  * when it is still refused for what it is, once with this run's rounds told in words. */
 static bool change_form(struct sma_run *run, const struct sma_model_answer *answer)
 {
-    bool is_session = answer->trouble == SMA_MODEL_FAILURE_SESSION;
+    /* A form that is known, and yet refused, stands in what was said. */
+    bool is_session = answer->trouble == SMA_MODEL_FAILURE_SESSION ||
+                      (answer->trouble == SMA_MODEL_FAILURE_MEMBER &&
+                       (sma_str_starts_with(answer->refused_member, SMA_STR("content.")) ||
+                        sma_str_starts_with(answer->refused_member, SMA_STR("role."))));
     bool is_odd = answer->trouble == SMA_MODEL_FAILURE_REQUEST &&
                   (answer->http_status == 400 || answer->http_status == 422);
     bool has_past = run->session->turn_count > 0 || run->round_count > 0;
@@ -102,6 +165,8 @@ static void model_failed(struct sma_run *run, const struct sma_model_answer *ans
         run_ask_model(run);
         return;
     }
+    if (try_smaller(run, answer) || step_down(run, answer))
+        return;
     if (moves_on(trouble)) {
         size_t index = run->target_index;
         sma_cooldown_fail(&run->settings->cooldowns[index], trouble, answer->retry_after_ms,
@@ -121,8 +186,27 @@ static void note_success(struct sma_run *run, const struct sma_model_answer *ans
 {
     static const struct sma_usage nothing;
     const struct sma_usage *counted = answer->is_usage_guessed ? &nothing : &answer->usage;
+    uint32_t window = sma_context_find_cut(run->target, &run->settings->known[run->target_index],
+                                           &run->compact.sent, counted);
+    if (window > 0) {
+        snprintf(run->window_fact, sizeof run->window_fact, SMA_LEARNED_WINDOW "%u", window);
+        run_act(run, SMA_RUN_LEARN)->learned = (struct sma_learned_fact){
+            .target = sma_str(run->target->key), .member = sma_str(run->window_fact)};
+        counted = &nothing; /* it tells nothing of what the request took */
+    }
     sma_context_learn(run->target, &run->settings->known[run->target_index], &run->session->measure,
                       &run->compact.sent, counted, answer->fragment.len);
+    struct sma_context_known *known = &run->settings->known[run->target_index];
+    size_t bytes = run->compact.sent.head + run->compact.sent.messages;
+    known->has_answered = true;
+    known->largest = bytes > known->largest ? bytes : known->largest;
+    for (uint32_t i = 0; i + 1 < run->ladder_count; i++) /* the last step is the one that helped */
+        sma_run_settings_allow(run->settings, sma_str(run->target->key), run->ladder[i]);
+    if (run->ladder_count > 0)
+        run_act(run, SMA_RUN_LEARN)->learned =
+            (struct sma_learned_fact){.target = sma_str(run->target->key),
+                                      .member = sma_str(run->ladder[run->ladder_count - 1])};
+    run->ladder_count = 0;
     sma_cooldown_succeed(&run->settings->cooldowns[run->target_index]);
     run->tried = 0;
     run->shrink_count = 0;
@@ -233,6 +317,23 @@ static bool imitates_part(const struct sma_model_answer *answer)
     return has;
 }
 
+/* The window was full before the first word. */
+static bool is_cut_to_nothing(const struct sma_model_answer *answer)
+{
+    return answer->status == SMA_MODEL_OK && answer->finish == SMA_FINISH_LENGTH &&
+           answer->call_count == 0 && answer->text.len == 0 && answer->usage.output == 0 &&
+           answer->usage.input > 0 && !answer->is_usage_guessed;
+}
+
+#define SMALL_BYTES (256 * 1024)
+
+/* Too large for nothing that was told, and no proxy's limit is so low: it may be the form. */
+static bool is_small(const struct sma_run *run, const struct sma_model_answer *answer)
+{
+    const struct sma_context_size *sent = &run->compact.sent;
+    return answer->is_unexplained && sent->head + sent->messages < SMALL_BYTES;
+}
+
 void run_model_answered(struct sma_run *run, const struct sma_model_answer *answer)
 {
     if (run->state != RUN_MODEL && run->state != RUN_COMPACTING)
@@ -247,7 +348,9 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
         run->stamps.first_token_ns = answer->first_token_ns;
     }
     add_usage(run, answer);
-    if (answer->status == SMA_MODEL_OK) {
+    if (is_cut_to_nothing(answer)) {
+        too_long(run, answer);
+    } else if (answer->status == SMA_MODEL_OK) {
         note_success(run, answer);
         if (imitates_part(answer))
             run_finish_failed(run, "the model's answer imitates an attached file");
@@ -261,7 +364,8 @@ void run_model_answered(struct sma_run *run, const struct sma_model_answer *answ
                                     answer->trouble != SMA_MODEL_FAILURE_REQUEST)) {
         run_settle(run); /* nothing is begun any more: it is asked again after the next start */
     } else if (answer->status == SMA_MODEL_CONTEXT_LENGTH) {
-        too_long(run, answer);
+        if (!is_small(run, answer) || !step_down(run, answer))
+            too_long(run, answer);
     } else {
         model_failed(run, answer);
     }

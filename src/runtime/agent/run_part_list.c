@@ -32,6 +32,8 @@ void run_parts_fini(struct run_parts *parts)
 void run_parts_add(struct sma_run *run, const struct sma_part *list, uint32_t count, uint32_t block)
 {
     struct run_parts *parts = &run->see;
+    if (count > 0)
+        run_content_came(run);
     if (parts->count + count > parts->room) {
         uint32_t room = parts->room * 2 + count;
         struct run_part *more = realloc(parts->list, room * sizeof *more);

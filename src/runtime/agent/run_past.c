@@ -107,6 +107,7 @@ static void end_turn(struct filler *filler)
                                          .blocks = filler->blocks,
                                          .fragments = &fragment,
                                          .text = sma_buf_str(&filler->answer),
+                                         .egress = {.has_read = true},
                                          .key = sma_str(nowhere)};
     bool is_good = filler->count > 0 && filler->answer.len > 0 &&
                    filler->answer.err == SMA_ERR_OK && filler->named.err == SMA_ERR_OK &&

@@ -30,6 +30,7 @@
 #define RUN_CACHE_KEY_BYTES 16 /* which chat it is, for providers that route by it */
 /* facts, what is remembered, two of what was said since, context, text */
 #define BLOCKS_FEW 6
+#define SMA_RUN_LADDER_MAX 5
 #define TOOL_CALLS_BYTES_MAX (1024 * 1024)
 
 enum run_state
@@ -73,6 +74,7 @@ struct run_call
     uint64_t begun_ns,
         ended_ns; /* first question about it asked, last one answered; 0 = there was none */
     bool has_result;
+    uint32_t times; /* it brought the same result so often in a row; 0 = it is new */
     bool is_error, is_delivered;
     bool goes_elsewhere;                      /* to another chat than the run's */
     bool is_asked;                            /* people must agree to item */
@@ -82,6 +84,7 @@ struct run_call
     struct sma_route route; /* of the receiver; slices in route_text or in the stored answer */
     struct sma_str whom;    /* who that is, for people; likewise */
     bool is_doubtful;       /* whether it is who was meant */
+    uint32_t leaving_bytes; /* counted until the check has said to whom they go */
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;
@@ -106,11 +109,14 @@ enum run_form
     RUN_FORM_PLAIN, /* no reasoning at all, and of the session only what was said */
     RUN_FORM_TOLD,  /* rounds are told in words: no calls either */
 };
-/* A call that has failed in this run, and how often. */
+/* A call of this run: how often it has failed, and brought what it had brought before. */
 struct run_failure
 {
-    uint64_t hash; /* of its name and canonical arguments */
+    uint64_t hash; /* of its name and canonical arguments, which takes many allocations: */
+    const struct sma_stored_call *call; /* not made yet, of this one of a round; NULL: it is */
+    uint64_t result;
     uint32_t count;
+    uint32_t same_count; /* in a row, the first time counted */
 };
 
 /* What `chats` and /model say of this chat. */
@@ -199,6 +205,7 @@ struct sma_run
     /* answers that were not the end (run_nudge.c) */
     struct sma_buf parts; /* of a text that was cut off, so far */
     uint32_t cut_text_count, cut_call_count, empty_count;
+    bool is_looping; /* that is why: the same steps came again and again */
     bool is_summing; /* the steps are used up: the next text is the end, whatever it is */
 
     /* the answer that is being worked on */
@@ -222,6 +229,9 @@ struct sma_run
     /* over the rounds */
     struct run_failure *failures;
     uint32_t failure_count, failure_room;
+    uint32_t stale_count;   /* rounds in a row that brought nothing new */
+    uint32_t unknown_count; /* calls of tools that there are not */
+    uint32_t unreadable_count;
 
     /* the results step that may still be on its way to the disk */
     struct sma_buf results_data;
@@ -230,10 +240,14 @@ struct sma_run
 
     /* models that do not answer */
     uint32_t tried; /* bit = index: failed since the last good answer of this life */
-    uint8_t troubles[SMA_MODEL_COUNT_MAX]; /* enum sma_model_failure, of those that were tried */
-    struct sma_stored_wait wait;           /* since when, how often; count 0 = it does not wait */
-    struct sma_buf notice;                 /* that it waits */
-    bool has_asked;                        /* a model, in this life */
+    uint8_t troubles[SMA_MODEL_COUNT_MAX];  /* enum sma_model_failure, of those that were tried */
+    struct sma_stored_wait wait;            /* since when, how often; count 0 = it does not wait */
+    struct sma_buf notice;                  /* that it waits */
+    bool has_asked;                         /* a model, in this life */
+    const char *ladder[SMA_RUN_LADDER_MAX]; /* forms that were tried for a refusal nobody knows */
+    uint32_t ladder_count;
+    char window_fact[32];
+    bool was_tried_smaller;     /* for such a refusal */
     size_t asked_refused_count; /* what the target was known to refuse when it was asked last */
     struct sma_usage usage;     /* since the last step that told it */
     const struct sma_target *usage_target; /* who answered last; NULL = nobody */
@@ -476,9 +490,31 @@ void run_store_note(struct sma_run *run);
 void run_note_durable(struct sma_run *run, const struct sma_step_done *step);
 /* Words that came with the consent, and what time it is by now, go to the model with the result. */
 void run_add_words(struct sma_run *run, uint32_t index);
-/* Has this very call failed too often? Count how a call ended. */
+/* Has this very call failed too often? Count how a call ended; true: it brought something new. */
 bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call);
-void run_count_result(struct sma_run *run, const struct sma_stored_call *call, bool is_error);
+bool run_count_result(struct sma_run *run, const struct sma_stored_call *call,
+                      struct sma_str content, bool is_error);
+/* The model is told with the result that it asks for the same again. */
+void run_tell_repeated(struct sma_run *run, uint32_t index);
+/* Rounds without news: the run is summed up and ended. */
+bool run_goes_in_circles(struct sma_run *run);
+
+/* run_egress.c */
+/* Of the whole session, shared with sub-agents: what came in, what has left. */
+struct sma_egress *run_egress(const struct sma_run *run);
+/* Contents of the project, its memory, its people or its servers came before the model. */
+void run_content_came(struct sma_run *run);
+/* The person's own words of the message that is answered: nothing of what they forward or quote. */
+struct sma_str run_own_words(const struct sma_run *run);
+/* web_fetch, web_search: fill the question, and count what would leave until it is answered. */
+void run_egress_ask(struct sma_run *run, struct run_call *call, struct sma_tool_ask *ask);
+void run_egress_checked(struct sma_run *run, struct run_call *call, enum sma_egress_to to);
+/* Arguments for a server elsewhere: would they be too much? */
+bool run_egress_is_much(struct sma_run *run, uint32_t bytes);
+/* A call is about to be carried out: after consent counting begins anew. */
+void run_egress_agreed(struct sma_run *run, const struct run_call *call);
+/* As an answer's step says. */
+void run_egress_resume(struct sma_run *run, const struct sma_egress *stored);
 
 /* run_finish.c */
 void run_finish_answer(struct sma_run *run, const struct sma_model_answer *answer);

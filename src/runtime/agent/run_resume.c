@@ -37,6 +37,7 @@ static bool resume_answer(struct sma_run *run, const struct sma_stored_step *ste
     sma_buf_put_str(&run->answer_data, step->data);
     if (!run_open_answer(run))
         return false;
+    run_egress_resume(run, &run->answer.egress);
     if (run->call_count > 0)
         return true;
     if (run->answer.line.len == 0 && run->answer.added_count == 0) {
@@ -223,6 +224,10 @@ static void resume_calls(struct sma_run *run)
         if (stored->has_result) {
             set_known(call, stored);
         } else if (delivery != NULL) {
+            if (call->goes_elsewhere && /* the words alone, for what the model is told */
+                sma_tool_args_parse(call->tool, stored->arguments, &call->args, &run->scratch) !=
+                    SMA_ERR_OK)
+                sma_buf_clear(&run->scratch);
             run_delivery_state(run, i, delivery);
         } else if (call->is_decided && !call->is_approved) {
             set_refused(run, call);

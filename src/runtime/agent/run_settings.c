@@ -2,6 +2,8 @@
  * See run.h. */
 #include "run_priv.h"
 
+#include "sma/text.h"
+
 #include "runtime/agent/prompt.h"
 #include "runtime/secrets/secrets.h"
 #include "sma/chats.h"
@@ -60,6 +62,11 @@ static enum sma_err make_head(struct sma_run_settings *settings, const struct sm
     struct sma_tool_spec *tools;
     size_t tool_count;
     SMA_TRY(make_tools(&head->key, view, &specs, &tools, &tool_count));
+    size_t kept = 0;
+    for (size_t i = 0; i < tool_count; i++) /* one that it refuses, whoever made it */
+        if (!sma_target_refuses_tool(target, tools[i].name))
+            tools[kept++] = tools[i];
+    tool_count = kept;
     struct sma_buf system;
     sma_buf_init(&system, SMA_REQUEST_BYTES_MAX / 4);
     sma_prompt_put_system(&system, settings->config, head->key.prompt, settings->facts_word,
@@ -268,6 +275,22 @@ bool sma_run_settings_learn(struct sma_run_settings *settings, struct sma_str ta
     if (settings->has_small && sma_str_is_equal(target, sma_str(settings->small.key)))
         is_new |= sma_target_refuse(&settings->small, member);
     return is_new;
+}
+
+void sma_run_settings_allow(struct sma_run_settings *settings, struct sma_str target,
+                            const char *form)
+{
+    for (size_t i = 0; i < settings->model_count; i++)
+        if (sma_str_is_equal(target, sma_str(settings->targets[i].key))) {
+            sma_target_allow(&settings->targets[i], form);
+            if (sma_str_starts_with(sma_str(form), SMA_STR(SMA_LEARNED_WINDOW)))
+                settings->known[i].window = 0;
+            drop_target(settings, i);
+        }
+    if (sma_str_is_equal(target, sma_str(settings->judge.key)))
+        sma_target_allow(&settings->judge, form);
+    if (settings->has_small && sma_str_is_equal(target, sma_str(settings->small.key)))
+        sma_target_allow(&settings->small, form);
 }
 
 void sma_run_settings_set_skills(struct sma_run_settings *settings, struct sma_str lines)

@@ -37,6 +37,7 @@ static void checked(struct sma_run *run, uint32_t index, const struct sma_tool_a
         run_settle(run); /* the answer is not stored yet: the model is asked again */
         return;
     }
+    run_egress_checked(run, call, (enum sma_egress_to)answer->leaves_to);
     if (answer->verdict == SMA_TOOL_ASKS) {
         call->is_asked = true;
         if (run->parent != NULL)

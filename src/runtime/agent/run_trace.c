@@ -92,5 +92,7 @@ void run_trace_calls(struct sma_run *run)
         sma_trace_tool(trace_of(run), sma_run_wall_ms(run, end), name,
                        call->begun_ns == 0 ? 0 : (end - call->begun_ns) / SMA_NS_PER_MS,
                        call->is_error);
+        if (call->times >= SMA_REPEAT_COUNT_MAX)
+            sma_trace_repeated(trace_of(run), sma_run_wall_ms(run, end), name, call->times);
     }
 }

@@ -68,6 +68,7 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
         run->blocks[run->block_count++] =
             (struct sma_str){run->facts.ptr + recalled + 1, run->facts.len - recalled - 1};
     if (run->past.chatter.len > 0) {
+        run_content_came(run);
         run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter_head);
         run->blocks[run->block_count++] = sma_buf_str(&run->past.chatter);
     }
@@ -75,8 +76,9 @@ static void fill_blocks(struct sma_run *run, const size_t *header_ends)
         size_t start = i == 0 ? 0 : header_ends[i - 1];
         run_parts_add(run, order->collected[i].parts, order->collected[i].part_count,
                       run->block_count);
-        run->blocks[run->block_count++] =
-            (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
+        if (header_ends[i] > start) /* a further piece of one text has none */
+            run->blocks[run->block_count++] =
+                (struct sma_str){run->earlier.ptr + start, header_ends[i] - start};
         if (order->collected[i].context.len > 0)
             run->blocks[run->block_count++] = order->collected[i].context;
         if (order->collected[i].text.len > 0)
@@ -108,7 +110,7 @@ static bool cross_out_word(struct sma_run *run)
         bytes += run->blocks[i].len;
     for (uint32_t i = 0; i < run->block_count; i++) {
         struct sma_str *block = &run->blocks[i];
-        if (is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
+        if (block->len == 0 || is_within(&run->facts, *block) || is_within(&run->earlier, *block) ||
             is_within(&run->past.chatter_head, *block) ||
             memmem(block->ptr, block->len, word, sizeof word - 1) == NULL)
             continue;
@@ -162,6 +164,8 @@ static void put_fresh_facts(struct sma_run *run)
     if (!knows_chat(run))
         sma_prompt_put_chat(&run->facts, run->order, &run->channel);
     put_prompt(run);
+    if (run->recall.count > 0 || run->prompt.text.len > 0)
+        run_content_came(run);
     if (run->recall.count > 0)
         run_put_recalled(run);
     if (run->parent != NULL)
@@ -177,7 +181,8 @@ static bool put_facts(struct sma_run *run, struct sma_str stored_facts, size_t *
     else
         put_fresh_facts(run);
     for (uint32_t i = 0; i < order->collected_count; i++) {
-        sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
+        if (!order->collected[i].is_piece) /* of the message itself */
+            sma_prompt_put_earlier(&run->earlier, &order->collected[i], order->facts_word);
         header_ends[i] = run->earlier.len;
     }
     return run->facts.err == SMA_ERR_OK && run->earlier.err == SMA_ERR_OK;

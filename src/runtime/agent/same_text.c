@@ -4,6 +4,8 @@
 #include "sma/limits.h"
 #include "sma/text.h"
 
+#include <ctype.h>
+
 /* Of Chinese: 。！； ：… as they are in UTF-8; each ends a sentence like its ASCII sister. */
 static const char *const wide_ends[] = {"\xe3\x80\x82", "\xef\xbc\x81", "\xef\xbc\x9b",
                                         "\xef\xbc\x9a", "\xe2\x80\xa6"};
@@ -185,4 +187,93 @@ bool sma_text_is_said(struct sma_str text, struct sma_str said, size_t last)
 bool sma_text_is_same(struct sma_str a, struct sma_str b)
 {
     return sma_text_is_said(a, b, 0) && sma_text_is_said(b, a, 0);
+}
+
+#define CLOSING_BYTES_MAX 60
+
+/* Longer ones first where one begins like another; of ASCII whole words count. Source: what models
+ * write behind a tool that has sent the answer (as seen). */
+static const struct
+{
+    const char *words;
+    bool is_done;
+} closing_words[] = {
+    {"done sent posted delivered answered replied responded shared complete completed finished "
+     "above ok okay",
+     true},
+    {"all the a an i i've ive have has been was is it its it's as message messages reply response "
+     "answer to you your user chat group channel in this see please that my and via already just "
+     "successfully now set and with no further action needed required nothing more add there here",
+     false},
+    {"发送完毕 发送成功 发送 回复 答复 完成 搞定 如上 见上 以上 好的 已发送 已发 发给 发到", true},
+    {"消息 已经 已 了 给 你 您 的 内容 回答 答案 上面 上方 请 查收 查看 全部 都 在 群里 用户 成功 "
+     "无需 其他 操作",
+     false},
+};
+
+/* The longest of the words that `text` begins with. @return its length, 0 = none */
+static size_t closing_word(struct sma_str text, bool *is_done)
+{
+    bool is_ascii = (unsigned char)text.ptr[0] < 0x80;
+    size_t len = 0, best = 0;
+    while (is_ascii && len < text.len &&
+           (isalpha((unsigned char)text.ptr[len]) || text.ptr[len] == '\''))
+        len++;
+    for (size_t i = 0; i < SMA_COUNT_OF(closing_words); i++)
+        for (const char *at = closing_words[i].words, *end; *at != '\0'; at = end + (*end == ' ')) {
+            end = strchrnul(at, ' ');
+            size_t word = (size_t)(end - at);
+            bool is_it = is_ascii ? word == len && strncasecmp(at, text.ptr, word) == 0
+                                  : word <= text.len && memcmp(at, text.ptr, word) == 0;
+            if (!is_it || word <= best)
+                continue;
+            best = word;
+            *is_done = closing_words[i].is_done;
+        }
+    return best;
+}
+
+/* Signs between words: none that asks, counts or names. */
+static size_t sign_at(struct sma_str text)
+{
+    static const char *const wide[] = {"。", "！", "，", "、", "：", "…", "～", "—", "（", "）"};
+    if ((unsigned char)text.ptr[0] < 0x80)
+        return text.ptr[0] != '\0' && strchr(" .,!-()[]\r\n*_:~`", text.ptr[0]) != NULL;
+    for (size_t i = 0; i < SMA_COUNT_OF(wide); i++)
+        if (sma_str_starts_with(text, sma_str(wide[i])))
+            return strlen(wide[i]);
+    unsigned char first = (unsigned char)text.ptr[0];
+    unsigned char second = text.len > 1 ? (unsigned char)text.ptr[1] : 0;
+    if (first == 0xF0 && second == 0x9F && text.len >= 4) /* U+1F000 and on: pictures */
+        return 4;
+    bool is_picture = (first == 0xE2 && second >= 0x86 && second <= 0xAF) || /* U+2180 and on */
+                      sma_str_starts_with(text, SMA_STR("\xEF\xB8\x8F")) ||
+                      sma_str_starts_with(text, SMA_STR("\xE2\x80\x8D"));
+    return is_picture && text.len >= 3 ? 3 : 0;
+}
+
+/* Every word of it is one of these; at least one says that something was done. */
+bool sma_text_is_closing(struct sma_str text)
+{
+    char room[CLOSING_BYTES_MAX];
+    bool has_done = false;
+    text = sma_str_trim(text);
+    if (text.len == 0 || text.len > CLOSING_BYTES_MAX)
+        return false;
+    size_t len = 0; /* with one kind of apostrophe */
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_curly = text.len - i >= 3 && memcmp(text.ptr + i, "’", 3) == 0;
+        room[len++] = is_curly ? '\'' : text.ptr[i];
+        i += is_curly ? 2 : 0;
+    }
+    for (size_t i = 0, step; i < len; i += step) {
+        struct sma_str rest = {room + i, len - i};
+        bool is_done = false;
+        step = closing_word(rest, &is_done);
+        has_done |= is_done;
+        step = step > 0 ? step : sign_at(rest);
+        if (step == 0)
+            return false;
+    }
+    return has_done;
 }

@@ -24,4 +24,8 @@ bool sma_text_is_same(struct sma_str a, struct sma_str b);
  */
 bool sma_text_is_said(struct sma_str text, struct sma_str said, size_t last);
 
+/** A few words that close what was sent before and tell nothing new: "Sent above.", "Done.", "已发送。"
+ *  No digit, no question, no name. */
+bool sma_text_is_closing(struct sma_str text);
+
 #endif

@@ -195,6 +195,7 @@ enum sma_err sma_session_append(struct sma_sessions *sessions, struct sma_sessio
     if (turn == NULL)
         return SMA_ERR_NOMEM;
     put_turn(sessions, session, session->turn_count, turn);
+    session->egress = stored->egress;
     cut(sessions, session);
     SMA_ASSERT(session->turn_count <= SMA_SESSION_TURN_COUNT_MAX);
     SMA_ASSERT(session->bytes <= SMA_SESSION_BYTES_MAX);
@@ -287,6 +288,7 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
 {
     uint32_t skipped = 0;
     session->is_loaded = true;
+    session->egress = (struct sma_egress){0};
     for (uint32_t i = 0; i < turns->turn_count; i++) {
         const struct sma_turn *turn = &turns->turns[i];
         struct sma_stored_turn stored;
@@ -305,6 +307,9 @@ uint32_t sma_session_load(struct sma_sessions *sessions, struct sma_session *ses
     }
     if (turns->past.len > 0 && sma_session_set_past(sessions, session, turns->past) != SMA_ERR_OK)
         skipped++;
+    if (turns->turn_count == 0 && skipped == 0)
+        session->egress = session->past.egress;
+    session->egress.has_read |= skipped > 0; /* what cannot be read may have said so */
     return skipped;
 }
 
@@ -427,6 +432,8 @@ void sma_session_clear(struct sma_sessions *sessions, struct sma_session *sessio
     drop_turns(sessions, session, 0, count);
     sma_buf_fini(&session->past_data);
     session->past = (struct sma_stored_past){0};
+    if (session->turn_count == 0)
+        session->egress = (struct sma_egress){0};
 }
 
 void sma_session_remove(struct sma_sessions *sessions, struct sma_session *session, uint64_t seq)

@@ -49,10 +49,11 @@ struct sma_session
     uint32_t pin_count;
     uint64_t used_ns;
     uint32_t turn_count, turn_room, message_count;
-    size_t bytes;                       /* of the turns, commas not counted */
-    struct sma_session_turn **turns;    /* oldest first */
-    struct sma_stored_past past;        /* what the store's row says; slices into past_data */
-    struct sma_buf past_data;           /* empty: no such row */
+    size_t bytes;                    /* of the turns, commas not counted */
+    struct sma_session_turn **turns; /* oldest first */
+    struct sma_stored_past past;     /* what the store's row says; slices into past_data */
+    struct sma_buf past_data;        /* empty: no such row */
+    struct sma_egress egress;        /* what came into it and left, whatever became of the turns */
     struct sma_context_measure measure; /* of the last answer; forgotten when turns change */
     uint64_t failed_tokens; /* a summary failed when the request was so large; 0 = none did */
     struct sma_session *hash_next, *newer, *older; /* the table's own */

@@ -14,6 +14,7 @@ enum trace_kind
     TRACE_DURABLE,
     TRACE_END,
     TRACE_COMPACTION,
+    TRACE_REPEATED,
 };
 #define RECORD_BYTES_MAX (2 + 255)
 #define NUMBER_MAX (UINT64_C(1) << 53) /* what JSON's readers hold exactly */
@@ -120,6 +121,15 @@ void sma_trace_tool(struct sma_trace *trace, int64_t wall_ms, struct sma_str too
     struct record record = make(TRACE_TOOL, wall_ms);
     put_number(&record, ms);
     put_number(&record, is_error);
+    put_name(&record, tool);
+    keep(trace, &record);
+}
+
+void sma_trace_repeated(struct sma_trace *trace, int64_t wall_ms, struct sma_str tool,
+                        uint32_t times)
+{
+    struct record record = make(TRACE_REPEATED, wall_ms);
+    put_number(&record, times);
     put_name(&record, tool);
     keep(trace, &record);
 }
@@ -323,7 +333,7 @@ static void put_end(struct sma_buf *json, struct reader *reader, uint64_t wall_u
 
 static void put_record(struct sma_buf *json, unsigned kind, struct reader *reader)
 {
-    uint64_t wall_us = kind == TRACE_CUT ? 0 : take_number(reader) * 1000, wait_ms;
+    uint64_t wall_us = kind == TRACE_CUT ? 0 : take_number(reader) * 1000, number;
     switch (kind) {
     case TRACE_CUT:
         open_stage(json, "left_out");
@@ -338,11 +348,11 @@ static void put_record(struct sma_buf *json, unsigned kind, struct reader *reade
         put_tool(json, reader, wall_us);
         break;
     case TRACE_WAIT:
-        wait_ms = take_number(reader);
+        number = take_number(reader);
         open_stage(json, "waits");
         put_at(json, wall_us);
-        if (wait_ms > 0)
-            put_u64(json, "waitMs", wait_ms);
+        if (number > 0)
+            put_u64(json, "waitMs", number);
         break;
     case TRACE_DURABLE:
         open_stage(json, "durable");
@@ -350,6 +360,13 @@ static void put_record(struct sma_buf *json, unsigned kind, struct reader *reade
         break;
     case TRACE_COMPACTION:
         put_compaction(json, reader, wall_us);
+        break;
+    case TRACE_REPEATED:
+        number = take_number(reader);
+        open_stage(json, "repeated");
+        put_at(json, wall_us);
+        sma_buf_put_json_member(json, "tool", take_name(reader));
+        put_u64(json, "times", number);
         break;
     case TRACE_END:
         put_end(json, reader, wall_us);

@@ -46,6 +46,9 @@ void sma_trace_model(struct sma_trace *trace, int64_t wall_ms, const struct sma_
 /** A call has its result; ms: since it was asked for. */
 void sma_trace_tool(struct sma_trace *trace, int64_t wall_ms, struct sma_str tool, uint64_t ms,
                     bool is_error);
+/** A call brought the same result as before, so often in a row. */
+void sma_trace_repeated(struct sma_trace *trace, int64_t wall_ms, struct sma_str tool,
+                        uint32_t times);
 /** The run waits: for people, or for a model and so long. */
 void sma_trace_wait(struct sma_trace *trace, int64_t wall_ms, uint64_t wait_ms);
 /** The store: a message's claim became durable. */

@@ -50,7 +50,8 @@ static uint64_t all_items(const struct sma_request *request)
 static bool is_item(const struct sma_request_item *item, struct sma_str text)
 {
     SMA_AUTO(sma_json_freep) json_t *details = NULL;
-    if (sma_str_is_equal(text, item->title) || sma_str_is_equal(text, item->grant_rule))
+    if (sma_str_is_equal(text, item->title) || sma_str_is_equal(text, item->grant_rule) ||
+        sma_str_is_equal(text, item->program_rule))
         return true;
     if (sma_json_load(item->details_json, &details) != SMA_ERR_OK)
         return false;

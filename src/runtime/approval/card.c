@@ -57,7 +57,8 @@ static bool decode(struct sma_str text, uint8_t *bytes, size_t len)
 static bool is_action(char action)
 {
     return action == SMA_CARD_APPROVE || action == SMA_CARD_REFUSE ||
-           action == SMA_CARD_TEN_MINUTES || action == SMA_CARD_ALWAYS;
+           action == SMA_CARD_TEN_MINUTES || action == SMA_CARD_ALWAYS ||
+           action == SMA_CARD_PROGRAM;
 }
 
 /* Of what stands before it. */

@@ -25,6 +25,7 @@ enum sma_card_action
     SMA_CARD_REFUSE = 'n',
     SMA_CARD_TEN_MINUTES = 't', /* approve, and the same again for ten minutes */
     SMA_CARD_ALWAYS = 'a',      /* approve, and always in this chat */
+    SMA_CARD_PROGRAM = 'p',     /* approve, and always whatever its program only reads */
 };
 struct sma_card_press
 {
@@ -76,6 +77,7 @@ struct sma_card_facts
     struct sma_str asker; /* who wanted it, for people */
     struct sma_str place; /* where, when it is told elsewhere than where it was asked; else empty */
     int64_t expire_s;     /* 0 = never */
+    bool offers_program;  /* its program was agreed to often enough */
     bool may_chat_decide; /* false: somebody else decides; the card says who and has no buttons */
 };
 /** Is what is asked for longer than a card shows? Then nobody who has read the card has read all of

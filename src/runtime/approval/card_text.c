@@ -89,8 +89,8 @@ static void put_write(struct writer *writer, const struct sma_request_item *item
                has_diff ? "diff" : "");
 }
 
-/* The walls around a command, as they were when it was asked about: request.h. */
-static void put_sandbox(struct writer *writer, struct sma_str walls)
+/* Of a command, as it was when it was asked about: its walls, what it reads (request.h). */
+static void put_fact(struct writer *writer, struct sma_str word)
 {
     static const struct
     {
@@ -98,9 +98,11 @@ static void put_sandbox(struct writer *writer, struct sma_str walls)
         enum sma_notice notice;
     } rows[] = {{SMA_REQUEST_SANDBOX_OFFLINE, SMA_NOTICE_CARD_NO_NETWORK},
                 {SMA_REQUEST_SANDBOX_ONLINE, SMA_NOTICE_CARD_NETWORK},
-                {SMA_REQUEST_SANDBOX_NONE, SMA_NOTICE_CARD_NO_SANDBOX}};
+                {SMA_REQUEST_SANDBOX_NONE, SMA_NOTICE_CARD_NO_SANDBOX},
+                {SMA_REQUEST_BINDING_OPEN, SMA_NOTICE_CARD_UNBOUND},
+                {SMA_REQUEST_BINDING_BESIDE, SMA_NOTICE_CARD_BESIDE}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        if (!sma_str_is_equal(walls, sma_str(rows[i].word)))
+        if (!sma_str_is_equal(word, sma_str(rows[i].word)))
             continue;
         say(writer, rows[i].notice);
         end_line(writer);
@@ -139,7 +141,8 @@ static void put_what(struct writer *writer, const struct sma_request_item *item,
         say(writer, SMA_NOTICE_CARD_EXEC);
         end_line(writer);
         show_block(writer, command, bytes_max, "");
-        put_sandbox(writer, sma_json_str(details, "sandbox"));
+        put_fact(writer, sma_json_str(details, "sandbox"));
+        put_fact(writer, sma_json_str(details, "binding"));
     } else if (sma_str_is_equal(item->type, SMA_STR("write_repo")) && details != NULL) {
         put_write(writer, item, details, item_count);
     } else if (sma_str_is_equal(item->type, SMA_STR("mcp_tool")) && details != NULL) {
@@ -211,13 +214,26 @@ static bool may_be_granted(const struct sma_request *request)
            !request->items[0].is_owner_only;
 }
 
-static void put_how(struct writer *writer, const struct sma_request *request)
+/* The rule is one of read_rules.h, and a string of its own (request.c). */
+static bool offers_program(const struct sma_card_facts *facts)
 {
+    return facts->offers_program && facts->request->item_count == 1 &&
+           facts->request->items[0].program_rule.len > 0 && !facts->request->items[0].is_owner_only;
+}
+
+static void put_how(struct writer *writer, const struct sma_card_facts *facts)
+{
+    const struct sma_request *request = facts->request;
     say(writer, request->item_count == 1 ? SMA_NOTICE_CARD_HOW_ONE : SMA_NOTICE_CARD_HOW_SEVERAL);
     end_line(writer);
-    if (!may_be_granted(request))
+    if (may_be_granted(request)) {
+        say(writer, SMA_NOTICE_CARD_HOW_GRANT);
+        end_line(writer);
+    }
+    if (!offers_program(facts))
         return;
-    say(writer, SMA_NOTICE_CARD_HOW_GRANT);
+    sma_notice_format(writer->buf, writer->language, SMA_NOTICE_CARD_HOW_PROGRAM,
+                      request->items[0].program_rule.ptr);
     end_line(writer);
 }
 
@@ -261,7 +277,7 @@ static void write_request(struct writer *writer, const struct sma_card_facts *fa
         say(writer, SMA_NOTICE_CARD_HOW_CUT);
         end_line(writer);
     } else if (!writer->is_markdown || request->item_count > BUTTON_ITEMS_MAX) {
-        put_how(writer, request); /* what has no buttons is answered by words */
+        put_how(writer, facts); /* what has no buttons is answered by words */
     }
 }
 
@@ -305,6 +321,10 @@ static void add_buttons(struct board *board)
     if (may_be_granted(request)) {
         add_named(board, 1, SMA_CARD_TEN_MINUTES, SMA_NOTICE_CARD_TEN_MINUTES);
         add_named(board, 1, SMA_CARD_ALWAYS, SMA_NOTICE_CARD_ALWAYS);
+    }
+    if (offers_program(board->facts)) {
+        sma_notice_format(add_button(board, 2, 0, SMA_CARD_PROGRAM), board->facts->language,
+                          SMA_NOTICE_CARD_PROGRAM, request->items[0].program_rule.ptr);
     }
     for (uint32_t i = 0; !is_one && i < request->item_count && i < BUTTON_ITEMS_MAX; i++) {
         uint32_t row = 1 + i / ROW_COUNT_ITEMS;

@@ -36,6 +36,8 @@ void sma_request_put_item(struct sma_buf *buf, const struct sma_request_item *it
     sma_buf_put_json_member(buf, "program", item->program);
     sma_buf_put_json_member(buf, "reason", item->reason);
     sma_buf_put_json_member(buf, "grantRule", item->grant_rule);
+    if (item->program_rule.len > 0)
+        sma_buf_put_json_member(buf, "programRule", item->program_rule);
     char digest[2 * sizeof item->digest];
     for (size_t i = 0; i < sizeof item->digest; i++) {
         digest[2 * i] = digits[item->digest[i] >> 4];
@@ -175,6 +177,7 @@ static enum sma_err read_item(const json_t *object, struct sma_request_item *ret
         !read_text(object, "reason", &item.reason) ||
         !read_text(object, "grantRule", &item.grant_rule) || !read_digest(object, item.digest))
         return SMA_ERR_BADINPUT;
+    (void)read_text(object, "programRule", &item.program_rule); /* not in older requests */
     item.title.len = sma_utf8_cut(item.title, TITLE_BYTES_MAX);
     SMA_TRY(read_json(object, "input", &item.input_json));
     SMA_TRY(read_json(object, "details", &item.details_json));

@@ -30,6 +30,11 @@ const char *sma_request_outcome_name(enum sma_request_outcome outcome);
 #define SMA_REQUEST_SANDBOX_ONLINE "network"
 #define SMA_REQUEST_SANDBOX_NONE "off"
 
+/* Member "binding" of the same: it reads files that the digest cannot hold, by words whose meaning
+ * is not known; or its words are held, and its program reads others by itself. */
+#define SMA_REQUEST_BINDING_OPEN "open"
+#define SMA_REQUEST_BINDING_BESIDE "beside"
+
 struct sma_request_item
 {
     uint32_t call; /* index of the call in its answer */
@@ -45,7 +50,10 @@ struct sma_request_item
     struct sma_str diff;                  /* unified, for writes; may be empty */
     struct sma_str rule, program, reason; /* of the policy's decision, may be empty */
     struct sma_str grant_rule; /* what "always" would allow; empty: this can only be allowed once */
-    uint8_t digest[32];        /* what exactly is agreed to */
+    /* the rule for its program that would let it run, too (read_rules.h); empty: there is none that
+     * is safe */
+    struct sma_str program_rule;
+    uint8_t digest[32]; /* what exactly is agreed to */
     bool is_admin_only; /* only an owner or administrator may agree; else also who asked for it */
     bool is_by_helper;  /* a sub-agent wants it: the card says so */
     bool

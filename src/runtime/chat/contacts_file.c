@@ -60,22 +60,6 @@ void sma_contact_format(struct sma_buf *buf, const struct sma_contact *contact)
     sma_buf_put_char(buf, '}');
 }
 
-static int compare_text(struct sma_str a, struct sma_str b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int order = len == 0 ? 0 : memcmp(a.ptr, b.ptr, len);
-    return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-static int compare_contacts(const void *a, const void *b)
-{
-    const struct sma_contact *x = a, *y = b;
-    if (x->updated_ms != y->updated_ms)
-        return x->updated_ms > y->updated_ms ? -1 : 1;
-    int order = compare_text(x->channel, y->channel);
-    return order != 0 ? order : compare_text(x->user_name, y->user_name);
-}
-
 void sma_contacts_begin(struct sma_buf *buf, int64_t now_ms)
 {
     sma_buf_put_text(buf, "{\n  \"v\": 1,\n  \"updatedAt\": ");
@@ -94,30 +78,6 @@ void sma_contacts_item(struct sma_buf *buf, const struct sma_contact *contact, b
 void sma_contacts_end(struct sma_buf *buf, bool is_empty)
 {
     sma_buf_put_text(buf, is_empty ? "]\n}\n" : "\n  ]\n}\n");
-}
-
-static void format_file(struct sma_buf *buf, int64_t now_ms, const struct sma_contact *contacts,
-                        size_t count)
-{
-    sma_contacts_begin(buf, now_ms);
-    for (size_t i = 0; i < count; i++)
-        sma_contacts_item(buf, &contacts[i], i == 0);
-    sma_contacts_end(buf, count == 0);
-}
-
-enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path, int64_t now_ms,
-                                struct sma_contact *contacts, size_t count, struct sma_error *error)
-{
-    if (count > 1)
-        qsort(contacts, count, sizeof *contacts, compare_contacts);
-    struct sma_buf buf;
-    sma_buf_init(&buf, SMA_CONTACTS_FILE_BYTES_MAX);
-    format_file(&buf, now_ms, contacts, count);
-    enum sma_err err = buf.err == SMA_ERR_OK
-                           ? sma_sys_write_file_atomic(sys, path, sma_buf_str(&buf), 0600, error)
-                           : sma_fail(error, buf.err, "%s: %zu contacts do not fit", path, count);
-    sma_buf_fini(&buf);
-    return err;
 }
 
 /* -- reading ----------------------------------------------------------------------------------- */

@@ -47,13 +47,4 @@ void sma_contacts_begin(struct sma_buf *buf, int64_t now_ms);
 void sma_contacts_item(struct sma_buf *buf, const struct sma_contact *contact, bool is_first);
 void sma_contacts_end(struct sma_buf *buf, bool is_empty);
 
-/**
- * Replace the file atomically: newest first, two spaces of indent, newline at the end.
- * @contacts  sorted in place by updated_ms, newest first (equal times by channel, then name)
- * @return OK | NOSPACE | IO | NOMEM | TOOBIG
- */
-SMA_CHECKED enum sma_err sma_contacts_write(const struct sma_sys *sys, const char *path,
-                                            int64_t now_ms, struct sma_contact *contacts,
-                                            size_t count, struct sma_error *error);
-
 #endif

@@ -2,8 +2,13 @@
  * The queue of queue.h: slots in order of arrival, a chain of slots per chat, a heap of the chats
  * that could start, and a Fenwick tree over the slots that counts the living ones before a place.
  *
- * A chat has a record while it is busy or something of it waits, found by a hash table of its
- * number. So neither memory nor any walk depends on how many chats there are.
+ * A chat has a record while it is busy or something of it waits, a person while anything of theirs
+ * waits or runs; both are found by one hash table. So neither memory nor any walk depends on how
+ * many chats or persons there are.
+ *
+ * Turns are start-time fair queueing (Goyal, Vin, Cheng 1996), every start costing one: what a
+ * person has ready stands a turn behind what they had ready before, and never before the turn that
+ * is served now, so that waiting long saves up nothing.
  */
 #include "runtime/chat/queue.h"
 
@@ -13,23 +18,28 @@
 #define SLOT_NONE UINT32_MAX
 #define CHAT_NONE UINT32_MAX
 #define SLOT_COUNT_FIRST 64u
-#define KEY_NEW (UINT64_C(1) << 63) /* added to the key of every message that is not resumed */
+#define SEQ_END (UINT64_C(1) << 63)
+#define TURN_START_COUNT_MAX 8u /* newcomers, one after the other, pass by whoever has waited */
 
 struct slot
 {
     uint64_t seq;        /* 0 = taken */
     uint32_t chat, next; /* place of the chat's record; of the chat's next slot */
+    uint32_t person;     /* place of its author's record */
     bool is_resumed, is_held;
 };
 
+/* A chat's record, or a person's: then only what is said of it counts. */
 struct chat
 {
-    uint64_t turn; /* fair: when it last became ready */
+    uint64_t turn; /* fair: in which it starts; person: the last that was given to them */
     uint32_t number;
-    uint32_t head, tail; /* head of a free record: the next free one */
+    uint32_t person, holds; /* of the run that is open; person: its slots and runs ... */
+    uint32_t running;       /* ... and of them the runs */
+    uint32_t head, tail;    /* head of a free record: the next free one */
     uint32_t waiting;
     uint32_t heap_place; /* SLOT_NONE = not in the heap */
-    bool is_busy, is_paused;
+    bool is_busy, is_paused, is_person;
 };
 
 struct sma_queue
@@ -40,12 +50,13 @@ struct sma_queue
     uint32_t *counts; /* Fenwick tree, 1-based, slot_cap + 1 numbers */
     uint32_t slot_count, slot_cap, waiting;
     uint32_t waiting_chats; /* chats in which something waits */
+    uint32_t turn_starts;   /* since the turn was another */
     struct chat *chats;     /* records, chat_count of them ever used at once */
     uint32_t chat_count, chat_cap, chat_free;
     uint32_t *table; /* 2 * chat_cap places of records; CHAT_NONE = free */
     uint32_t *heap;
     uint32_t heap_count;
-    uint64_t turn;
+    uint64_t turn; /* that is served */
 };
 
 /* -- the counting tree ------------------------------------------------------------------------- */
@@ -64,13 +75,15 @@ static uint32_t count_before(const struct sma_queue *queue, uint32_t slot)
 }
 
 /* -- the heap of chats ------------------------------------------------------------------------- */
-static uint64_t chat_key(const struct sma_queue *queue, uint32_t at)
+static bool goes_before(const struct sma_queue *queue, uint32_t at, uint32_t other)
 {
-    const struct chat *chat = &queue->chats[at];
-    const struct slot *head = &queue->slots[chat->head];
-    if (head->is_resumed)
-        return head->seq;
-    return KEY_NEW | (queue->options.is_fair ? chat->turn : head->seq);
+    const struct chat *left = &queue->chats[at], *right = &queue->chats[other];
+    const struct slot *head = &queue->slots[left->head], *other_head = &queue->slots[right->head];
+    if (queue->options.is_fair && left->turn != right->turn)
+        return left->turn < right->turn;
+    if (head->is_resumed != other_head->is_resumed)
+        return head->is_resumed;
+    return head->seq < other_head->seq;
 }
 
 static void heap_put(struct sma_queue *queue, uint32_t place, uint32_t at)
@@ -82,10 +95,9 @@ static void heap_put(struct sma_queue *queue, uint32_t place, uint32_t at)
 static void heap_up(struct sma_queue *queue, uint32_t place)
 {
     uint32_t at = queue->heap[place];
-    uint64_t key = chat_key(queue, at);
     while (place > 0) {
         uint32_t parent = (place - 1) / 2;
-        if (chat_key(queue, queue->heap[parent]) <= key)
+        if (!goes_before(queue, at, queue->heap[parent]))
             break;
         heap_put(queue, place, queue->heap[parent]);
         place = parent;
@@ -96,15 +108,14 @@ static void heap_up(struct sma_queue *queue, uint32_t place)
 static void heap_down(struct sma_queue *queue, uint32_t place)
 {
     uint32_t at = queue->heap[place];
-    uint64_t key = chat_key(queue, at);
     for (;;) {
         uint32_t child = 2 * place + 1;
         if (child >= queue->heap_count)
             break;
         if (child + 1 < queue->heap_count &&
-            chat_key(queue, queue->heap[child + 1]) < chat_key(queue, queue->heap[child]))
+            goes_before(queue, queue->heap[child + 1], queue->heap[child]))
             child++;
-        if (chat_key(queue, queue->heap[child]) >= key)
+        if (!goes_before(queue, queue->heap[child], at))
             break;
         heap_put(queue, place, queue->heap[child]);
         place = child;
@@ -112,9 +123,17 @@ static void heap_down(struct sma_queue *queue, uint32_t place)
     heap_put(queue, place, at);
 }
 
+/* The next turn of this person. */
+static uint64_t give_turn(const struct sma_queue *queue, struct chat *person)
+{
+    person->turn = person->turn + 1 > queue->turn ? person->turn + 1 : queue->turn;
+    return person->turn;
+}
+
 static void heap_add(struct sma_queue *queue, uint32_t at)
 {
-    queue->chats[at].turn = ++queue->turn;
+    queue->chats[at].turn =
+        give_turn(queue, &queue->chats[queue->slots[queue->chats[at].head].person]);
     heap_put(queue, queue->heap_count++, at);
     heap_up(queue, queue->heap_count - 1);
 }
@@ -165,15 +184,22 @@ static uint32_t table_home(const struct sma_queue *queue, uint32_t number)
     return (number * 2654435769u >> 7) & (2 * queue->chat_cap - 1); /* Fibonacci hashing */
 }
 
-/* The place of the chat's record; CHAT_NONE: it has none, so nothing of it waits and it is free. */
-static uint32_t find_chat(const struct sma_queue *queue, uint32_t number)
+static uint32_t find_record(const struct sma_queue *queue, uint32_t number, bool is_person)
 {
     if (queue->chat_cap == 0)
         return CHAT_NONE;
-    uint32_t at = table_home(queue, number);
-    while (queue->table[at] != CHAT_NONE && queue->chats[queue->table[at]].number != number)
-        at = (at + 1) & (2 * queue->chat_cap - 1);
-    return queue->table[at];
+    for (uint32_t at = table_home(queue, number);; at = (at + 1) & (2 * queue->chat_cap - 1)) {
+        uint32_t place = queue->table[at];
+        if (place == CHAT_NONE ||
+            (queue->chats[place].number == number && queue->chats[place].is_person == is_person))
+            return place;
+    }
+}
+
+/* The place of the chat's record; CHAT_NONE: it has none, so nothing of it waits and it is free. */
+static uint32_t find_chat(const struct sma_queue *queue, uint32_t number)
+{
+    return find_record(queue, number, false);
 }
 
 static void table_put(struct sma_queue *queue, uint32_t place)
@@ -223,12 +249,12 @@ static SMA_CHECKED enum sma_err grow_chats(struct sma_queue *queue)
     return SMA_ERR_OK;
 }
 
-/* The chat's record, made if need be. Room grows only when no record is free, so all are in the
- * table then. */
-static SMA_CHECKED enum sma_err open_chat(struct sma_queue *queue, uint32_t number,
-                                          uint32_t *ret_place)
+/* The record, made if need be. Room grows only when no record is free, so all are in the table
+ * then. */
+static SMA_CHECKED enum sma_err open_record(struct sma_queue *queue, uint32_t number,
+                                            bool is_person, uint32_t *ret_place)
 {
-    uint32_t place = find_chat(queue, number);
+    uint32_t place = find_record(queue, number, is_person);
     if (place == CHAT_NONE && queue->chat_free == CHAT_NONE &&
         queue->chat_count == queue->chat_cap && grow_chats(queue) != SMA_ERR_OK)
         return SMA_ERR_NOMEM;
@@ -236,24 +262,57 @@ static SMA_CHECKED enum sma_err open_chat(struct sma_queue *queue, uint32_t numb
         place = queue->chat_free != CHAT_NONE ? queue->chat_free : queue->chat_count++;
         if (place == queue->chat_free)
             queue->chat_free = queue->chats[place].head;
-        queue->chats[place] = (struct chat){
-            .number = number, .head = SLOT_NONE, .tail = SLOT_NONE, .heap_place = SLOT_NONE};
+        queue->chats[place] = (struct chat){.number = number,
+                                            .is_person = is_person,
+                                            .turn = is_person ? queue->turn - 1 : 0,
+                                            .person = CHAT_NONE,
+                                            .head = SLOT_NONE,
+                                            .tail = SLOT_NONE,
+                                            .heap_place = SLOT_NONE};
         table_put(queue, place);
     }
     *ret_place = place;
     return SMA_ERR_OK;
 }
 
+static SMA_CHECKED enum sma_err open_chat(struct sma_queue *queue, uint32_t number,
+                                          uint32_t *ret_place)
+{
+    return open_record(queue, number, false, ret_place);
+}
+
 /* Nothing waits and it is free: its record goes. */
 static void close_idle_chat(struct sma_queue *queue, uint32_t place)
 {
     struct chat *chat = &queue->chats[place];
-    if (chat->waiting > 0 || chat->is_busy)
+    if (chat->waiting > 0 || chat->is_busy || chat->holds > 0)
         return;
     SMA_ASSERT(chat->heap_place == SLOT_NONE);
     table_remove(queue, place);
     chat->head = queue->chat_free;
     queue->chat_free = place;
+}
+
+/* What was one of its person's waits or runs no more. */
+static void let_person_go(struct sma_queue *queue, uint32_t place)
+{
+    queue->chats[place].holds--;
+    close_idle_chat(queue, place);
+}
+
+/* A run of this person, or of nobody, makes the chat busy; or none does any more. */
+static void set_runner(struct sma_queue *queue, struct chat *chat, uint32_t person)
+{
+    uint32_t before = chat->person;
+    chat->person = person;
+    if (person != CHAT_NONE) {
+        queue->chats[person].holds++;
+        queue->chats[person].running++;
+    }
+    if (before != CHAT_NONE) {
+        queue->chats[before].running--;
+        let_person_go(queue, before);
+    }
 }
 
 /* Move the living slots together. Chains are rebuilt by mapping old places to new ones, in place: a
@@ -319,6 +378,7 @@ enum sma_err sma_queue_create(const struct sma_queue_options *options, struct sm
         return SMA_ERR_NOMEM;
     queue->magic = QUEUE_MAGIC;
     queue->options = *options;
+    queue->turn = 1;
     queue->chat_free = CHAT_NONE;
     *ret_queue = queue;
     return SMA_ERR_OK;
@@ -371,16 +431,29 @@ static void put_resumed(struct sma_queue *queue, struct chat *chat, uint32_t pla
 static SMA_CHECKED enum sma_err add(struct sma_queue *queue, uint32_t number, uint64_t seq,
                                     bool is_resumed, bool is_held)
 {
-    SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < KEY_NEW);
-    uint32_t at;
+    SMA_ASSERT(queue->magic == QUEUE_MAGIC && seq > 0 && seq < SEQ_END);
+    const struct sma_queue_options *options = &queue->options;
+    uint32_t at, person;
     SMA_TRY(reserve_slot(queue));
     SMA_TRY(open_chat(queue, number, &at));
+    enum sma_err err = open_record(
+        queue, options->person_of == NULL ? number : options->person_of(options->user, seq), true,
+        &person);
+    if (err != SMA_ERR_OK) {
+        close_idle_chat(queue, at);
+        return err;
+    }
+    queue->chats[person].holds++;
 
     struct chat *chat = &queue->chats[at];
     uint32_t place = queue->slot_count++;
     struct slot *slot = &queue->slots[place];
-    *slot = (struct slot){
-        .seq = seq, .chat = at, .next = SLOT_NONE, .is_resumed = is_resumed, .is_held = is_held};
+    *slot = (struct slot){.seq = seq,
+                          .chat = at,
+                          .next = SLOT_NONE,
+                          .person = person,
+                          .is_resumed = is_resumed,
+                          .is_held = is_held};
     if (chat->waiting == 0) {
         chat->head = chat->tail = place;
     } else if (is_resumed) {
@@ -408,12 +481,6 @@ enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat)
         sma_queue_chat_waiting(queue, chat) >= queue->options.chat_waiting_max)
         return SMA_ERR_FULL;
     return SMA_ERR_OK;
-}
-
-enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq)
-{
-    enum sma_err err = sma_queue_check(queue, chat);
-    return err != SMA_ERR_OK ? err : add(queue, chat, seq, false, false);
 }
 
 enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat, uint64_t seq)
@@ -465,6 +532,7 @@ void sma_queue_set_paused(struct sma_queue *queue, uint32_t chat, bool is_paused
 }
 
 /* -- out --------------------------------------------------------------------------------------- */
+/* Its person has it still: the caller lets them go. */
 static uint64_t take_head(struct sma_queue *queue, uint32_t at)
 {
     struct chat *chat = &queue->chats[at];
@@ -498,9 +566,11 @@ static const struct slot *first_of(const struct sma_queue *queue, uint32_t at)
 /* Take it; the chat may be ready with its next one, or not be needed any more. */
 static uint64_t take_and_settle(struct sma_queue *queue, uint32_t at)
 {
+    uint32_t person = queue->slots[queue->chats[at].head].person;
     uint64_t seq = take_head(queue, at);
     heap_settle(queue, at);
     close_idle_chat(queue, at);
+    let_person_go(queue, person);
     return seq;
 }
 
@@ -519,8 +589,17 @@ bool sma_queue_start(struct sma_queue *queue, uint32_t chat, uint64_t *ret_seq)
     const struct slot *first = first_of(queue, at);
     if (first == NULL || queue->chats[at].is_busy || !may_start(queue, &queue->chats[at]))
         return false;
+    struct chat *record = &queue->chats[at];
+    uint32_t person = first->person;
+    bool is_next = record->turn > queue->turn;
     *ret_seq = take_head(queue, at);
-    queue->chats[at].is_busy = true;
+    record->is_busy = true;
+    set_runner(queue, record, person);
+    let_person_go(queue, person);
+    if (is_next || ++queue->turn_starts >= TURN_START_COUNT_MAX) {
+        queue->turn = is_next ? record->turn : queue->turn + 1;
+        queue->turn_starts = 0;
+    }
     return true;
 }
 
@@ -560,6 +639,7 @@ bool sma_queue_remove(struct sma_queue *queue, uint32_t chat, uint64_t seq)
     count_add(queue, place, -1);
     queue->chats[at].waiting--;
     queue->waiting--;
+    let_person_go(queue, queue->slots[place].person);
     return true;
 }
 
@@ -587,12 +667,17 @@ bool sma_queue_each(const struct sma_queue *queue, uint32_t chat, uint32_t *plac
     return true;
 }
 
-enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat)
+enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat, uint32_t person)
 {
-    uint32_t at;
+    uint32_t at, runner = CHAT_NONE;
     SMA_TRY(open_chat(queue, chat, &at));
     queue->chats[at].is_busy = true;
     heap_settle(queue, at);
+    if (person != 0) {
+        SMA_TRY(open_record(queue, person, true, &runner)); /* busy for nobody, else */
+        (void)give_turn(queue, &queue->chats[runner]);
+    }
+    set_runner(queue, &queue->chats[at], runner);
     return SMA_ERR_OK;
 }
 
@@ -602,6 +687,7 @@ void sma_queue_finish(struct sma_queue *queue, uint32_t chat)
     if (at == CHAT_NONE)
         return; /* free already */
     queue->chats[at].is_busy = false;
+    set_runner(queue, &queue->chats[at], CHAT_NONE);
     heap_settle(queue, at);
     close_idle_chat(queue, at);
 }
@@ -611,6 +697,14 @@ bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat)
 {
     uint32_t at = find_chat(queue, chat);
     return at != CHAT_NONE && queue->chats[at].is_busy;
+}
+
+uint32_t sma_queue_running(const struct sma_queue *queue, uint32_t person)
+{
+    uint32_t at = person != 0              ? find_record(queue, person, true)
+                  : queue->heap_count == 0 ? CHAT_NONE
+                                           : queue->slots[queue->chats[queue->heap[0]].head].person;
+    return at == CHAT_NONE ? 0 : queue->chats[at].running;
 }
 
 uint32_t sma_queue_waiting(const struct sma_queue *queue)
@@ -624,13 +718,16 @@ uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat)
     return at == CHAT_NONE ? 0 : queue->chats[at].waiting;
 }
 
-/* `rank` messages of its own chat stand before it. Fair: every other chat goes once at most before
- * each of them, and once before it; what else came earlier goes later. */
+/* `rank` messages of its own chat stand before it, and its chat starts so many turns from now.
+ * Fair: every other chat goes once at most in each of them; what else came earlier goes later. */
 static uint32_t count_ahead(const struct sma_queue *queue, uint32_t place, uint32_t rank)
 {
     uint32_t earlier = count_before(queue, place);
+    const struct chat *chat = &queue->chats[queue->slots[place].chat];
     if (!queue->options.is_fair)
         return earlier;
+    if (chat->turn > queue->turn && chat->turn - queue->turn < earlier)
+        rank += (uint32_t)(chat->turn - queue->turn);
     uint64_t turns = (uint64_t)(queue->waiting_chats - 1) * (rank + 1) + rank;
     return turns < earlier ? (uint32_t)turns : earlier;
 }

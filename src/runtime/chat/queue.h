@@ -11,12 +11,14 @@
  *             chat leave in the order they came, resumed ones first; a chat is in the heap exactly
  *             when it is free, has messages, the first of them is not held, and the chat is not
  *             paused or that one was begun before.
- * Order:      fifo: the free chat whose oldest message is oldest; fair: free chats take turns.
- * Resumed messages come
- *             before all others, oldest first.
+ * Order:      fifo: the free chat whose oldest message is oldest, resumed messages before all
+ *             others. fair: persons take turns, and the chats of one person among each other:
+ *             who has many chats ready goes once before somebody who has one. In the same turn
+ *             resumed messages first, then the oldest. At most eight that came later pass by one
+ *             whose turn has not come. One chat of one person: as it came.
  * Cost:       push, start, finish, position: O(log n); clear: O(n), n = chats that are busy or have
  * messages: others cost
- *             nothing. About 28 bytes a waiting message, 44 a chat that has one.
+ *             nothing. About 28 bytes a waiting message, 64 a chat or person that has one.
  * Threads:    the owner only.
  */
 #ifndef SMA_RUNTIME_CHAT_QUEUE_H
@@ -31,6 +33,9 @@ struct sma_queue_options
     bool is_fair;
     uint32_t chat_waiting_max; /* messages waiting in one chat; push refuses beyond */
     uint32_t waiting_max;      /* in all chats */
+    /* Whose message this is, never 0; asked when it is added. NULL: each chat is somebody else's */
+    uint32_t (*person_of)(void *user, uint64_t seq);
+    void *user;
 };
 
 /** @return OK | NOMEM. Allocates. */
@@ -40,22 +45,17 @@ void sma_queue_destroy(struct sma_queue *queue); /* accepts NULL */
 /** Forget all messages and all busy marks. */
 void sma_queue_clear(struct sma_queue *queue);
 
-/**
- * Add a message at the end of its chat. `chat` is the number the caller gives its chats. seq must
- * be larger than any other waiting in this chat.
- * @return OK | FULL: at the chat's or the global bound, nothing changed | NOMEM
- */
-SMA_CHECKED enum sma_err sma_queue_push(struct sma_queue *queue, uint32_t chat, uint64_t seq);
 /** Nothing more may wait, in whatever chat. */
 bool sma_queue_is_full(const struct sma_queue *queue);
-/** Would push be refused for its bound? OK | FULL. */
+/** May one more wait in this chat? `chat` is the number the caller gives its chats.
+ *  OK | FULL: at the chat's or the global bound. */
 SMA_CHECKED enum sma_err sma_queue_check(const struct sma_queue *queue, uint32_t chat);
 /** Add a message that was begun before: at the head of its chat and before all new ones. Not
  *  bounded. OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_queue_push_resumed(struct sma_queue *queue, uint32_t chat,
                                                 uint64_t seq);
-/** Add a message that was accepted before this start of the program: like push, without the bounds.
- *  OK | NOMEM. */
+/** Add a message at the end of its chat, whatever the bounds say. seq must be larger than any other
+ *  waiting in this chat. OK | NOMEM. */
 SMA_CHECKED enum sma_err sma_queue_push_accepted(struct sma_queue *queue, uint32_t chat,
                                                  uint64_t seq);
 
@@ -89,11 +89,14 @@ bool sma_queue_take_more(struct sma_queue *queue, uint32_t chat, uint64_t *ret_s
 /** Take the oldest waiting message of a chat, busy, held or not, if its seq is below mark. false:
  *  there is none. */
 bool sma_queue_take_below(struct sma_queue *queue, uint32_t chat, uint64_t mark, uint64_t *ret_seq);
-/** Make a chat busy without taking a message (a run that is open already). */
-SMA_CHECKED enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat);
+/** Make a chat busy without taking a message: a run of this person is open already; 0: it waits for
+ *  something else, and nobody's run is. */
+SMA_CHECKED enum sma_err sma_queue_hold(struct sma_queue *queue, uint32_t chat, uint32_t person);
 /** The chat's run is over: it is free again. */
 void sma_queue_finish(struct sma_queue *queue, uint32_t chat);
 
+/** How many runs of this person are open; 0: of the one whose message would start next. */
+uint32_t sma_queue_running(const struct sma_queue *queue, uint32_t person);
 bool sma_queue_is_busy(const struct sma_queue *queue, uint32_t chat);
 uint32_t sma_queue_waiting(const struct sma_queue *queue);
 uint32_t sma_queue_chat_waiting(const struct sma_queue *queue, uint32_t chat);

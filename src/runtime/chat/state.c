@@ -356,11 +356,6 @@ void sma_state_close(struct sma_state *state, bool is_clean)
     destroy(state);
 }
 
-bool sma_state_is_new(const struct sma_state *state)
-{
-    return state->is_new;
-}
-
 bool sma_state_was_clean(const struct sma_state *state)
 {
     return state->was_clean;

@@ -91,10 +91,6 @@ SMA_CHECKED enum sma_err sma_state_open(const struct sma_state_options *options,
  *  reports next time. Ends the checkpointer and frees everything. Accepts NULL. After is_fatal
  *  nothing more is written. */
 void sma_state_close(struct sma_state *state, bool is_clean);
-/** No database was there before this open: the caller rebuilds claims from history
- *  (sma_state_accept with state SMA_ROW_DONE and empty line and facts) and imports the old
- *  program's markers, then sets a meta mark of its own. */
-bool sma_state_is_new(const struct sma_state *state);
 /** The last process closed with is_clean and nothing was committed since. True for a new
  *  database. */
 bool sma_state_was_clean(const struct sma_state *state);
@@ -206,9 +202,6 @@ SMA_CHECKED enum sma_err sma_state_chat_set_generation(struct sma_state *state,
                                                        struct sma_state_chat *chat,
                                                        uint32_t generation);
 typedef enum sma_err sma_state_chat_fn(void *user, struct sma_state_chat *chat);
-/** Every record in order of id, those of former keys too. Reads all of them. */
-SMA_CHECKED enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each,
-                                             void *user);
 
 /** The chat with the largest number below this one (0: of all); former keys are no chats.
  *  NOTFOUND: there is none. */
@@ -224,18 +217,6 @@ SMA_CHECKED enum sma_err sma_state_each_rotating(struct sma_state *state, sma_st
 /** sma_state_chat_get, which says why there is none. OK | NOTFOUND | IO ... */
 SMA_CHECKED enum sma_err sma_state_chat_find(struct sma_state *state, struct sma_str key,
                                              struct sma_state_chat **ret_chat);
-#define SMA_STATE_IDLE_COUNT_MAX 256 /* records looked at in one slice */
-struct sma_state_idle_question
-{
-    uint32_t after_id;   /* 0, then what was returned */
-    uint32_t before_day; /* nobody wrote since that day (sma_state_chat.seen_day) */
-};
-/** A slice: idle chats among the next records; former keys are no chats. *ret_next_id 0: that was
- *  the last slice. */
-SMA_CHECKED enum sma_err sma_state_idle_chats(struct sma_state *state,
-                                              const struct sma_state_idle_question *question,
-                                              sma_state_chat_fn *each, void *user,
-                                              uint32_t *ret_next_id);
 /**
  * In a transaction: remove a chat's turns, contacts and at last its record, at most rows_max rows
  * of each in one call; call again until it is gone, then the pointer is dead. Nothing of it may be
@@ -354,10 +335,6 @@ typedef enum sma_err sma_state_message_fn(void *user, const struct sma_state_mes
 /** One whole row. NOTFOUND, else what the callback returned. */
 SMA_CHECKED enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
                                                sma_state_message_fn *each, void *user);
-/** Every open row (WAITING, RUNNING, PARKED) in seq order, whole. Reads only open rows and those
- *  above the watermark. */
-SMA_CHECKED enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *each,
-                                             void *user);
 /** Number of open rows. */
 uint64_t sma_state_open_count(const struct sma_state *state);
 
@@ -368,9 +345,6 @@ uint64_t sma_state_open_count(const struct sma_state *state);
  *  that skips). Never lowered. No transaction needed. */
 void sma_state_set_history_flushed(struct sma_state *state, uint64_t seq);
 uint64_t sma_state_history_flushed(const struct sma_state *state);
-/** Rows with a line and seq > history_flushed, in seq order: to be replayed at start. */
-SMA_CHECKED enum sma_err sma_state_each_unflushed(struct sma_state *state,
-                                                  sma_state_message_fn *each, void *user);
 
 /* -- runs -------------------------------------------------------------------------------------- */
 
@@ -391,11 +365,6 @@ struct sma_state_step
 /** The same, with what it used. */
 SMA_CHECKED enum sma_err sma_state_step_add_used(struct sma_state *state,
                                                  const struct sma_state_step *step);
-typedef enum sma_err sma_state_step_fn(void *user, uint32_t number, uint8_t kind,
-                                       struct sma_str data);
-/** The steps of an open run, oldest first. */
-SMA_CHECKED enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq,
-                                             sma_state_step_fn *each, void *user);
 /** Highest stored step number of a run, 0 = none. */
 SMA_CHECKED enum sma_err sma_state_step_last(struct sma_state *state, uint64_t seq,
                                              uint32_t *ret_number);
@@ -571,8 +540,6 @@ SMA_CHECKED enum sma_err sma_state_approval_update(struct sma_state *state,
                                                    const struct sma_state_approval *approval);
 SMA_CHECKED enum sma_err sma_state_approval_set_left(struct sma_state *state, struct sma_str id,
                                                      int64_t left_ms);
-/** Remove those that were decided before this time. */
-SMA_CHECKED enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms);
 
 /* -- cursors, contacts, access, meta ----------------------------------------------------------- */
 

@@ -77,14 +77,3 @@ enum sma_err sma_state_approval_row(struct sma_state *state, sqlite3_stmt *stmt,
         return sma_state_damaged(state, "read an approval: its chat is not there");
     return SMA_ERR_OK;
 }
-
-enum sma_err sma_state_approvals_forget(struct sma_state *state, int64_t before_ms)
-{
-    enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt =
-        err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_APPROVAL_FORGET) : NULL;
-    if (stmt == NULL)
-        return err == SMA_ERR_OK ? state->error.code : err;
-    sma_state_bind_int(stmt, 1, before_ms);
-    return sma_state_run(state, stmt);
-}

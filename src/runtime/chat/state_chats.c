@@ -592,11 +592,6 @@ static SMA_CHECKED enum sma_err each_found(struct sma_state *state, enum sma_sta
     return err;
 }
 
-enum sma_err sma_state_each_chat(struct sma_state *state, sma_state_chat_fn *each, void *user)
-{
-    return each_found(state, SMA_SQL_CHAT_NEXT, each, user);
-}
-
 enum sma_err sma_state_chat_below(struct sma_state *state, uint32_t below, sma_state_chat_fn *each,
                                   void *user)
 {

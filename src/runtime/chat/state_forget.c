@@ -1,38 +1,12 @@
 /*
- * Chats that are forgotten: which are idle, and letting go of one with its turns, contacts and
- * record. Who may be forgotten is the caller's decision. Rows of messages and results go with their
- * claims; they need no record of their chat.
+ * Chats that are forgotten: letting go of one with its turns, contacts and record. Who may be
+ * forgotten is the caller's decision. Rows of messages and results go with their claims; they need
+ * no record of their chat.
  */
 #include "runtime/chat/state_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum sma_err sma_state_idle_chats(struct sma_state *state,
-                                  const struct sma_state_idle_question *question,
-                                  sma_state_chat_fn *each, void *user, uint32_t *ret_next_id)
-{
-    uint32_t ids[SMA_STATE_IDLE_COUNT_MAX], count = 0;
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_CHAT_IDLE);
-    if (stmt == NULL)
-        return state->error.code;
-    uint64_t last = (uint64_t)question->after_id + SMA_STATE_IDLE_COUNT_MAX;
-    (void)sqlite3_bind_int64(stmt, 1, question->after_id); /* valid indexes cannot fail */
-    (void)sqlite3_bind_int64(stmt, 2, (sqlite3_int64)last);
-    (void)sqlite3_bind_int64(stmt, 3, question->before_day);
-    int rc = SQLITE_ROW;
-    while (count < SMA_STATE_IDLE_COUNT_MAX && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        ids[count++] = (uint32_t)sqlite3_column_int64(stmt, 0);
-    sma_state_done(stmt);
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-        return sma_state_fail(state, rc, "look for idle chats");
-    enum sma_err err = SMA_ERR_OK;
-    for (uint32_t i = 0; i < count && err == SMA_ERR_OK; i++)
-        err = sma_state_chat_visit(state, ids[i], each, user);
-    if (err == SMA_ERR_OK)
-        *ret_next_id = last >= state->chats.last_id ? 0 : (uint32_t)last;
-    return err;
-}
 
 static SMA_CHECKED enum sma_err run_with(struct sma_state *state, enum sma_state_sql sql,
                                          uint64_t first, uint64_t second)

@@ -41,23 +41,6 @@ enum sma_err sma_state_keep_turns(struct sma_state *state, uint64_t before_seq, 
     return SMA_ERR_OK;
 }
 
-enum sma_err sma_state_keep_turns_of(struct sma_state *state, const struct sma_state_chat *chat,
-                                     uint32_t count_max, uint32_t rows_max, uint32_t *ret_removed)
-{
-    *ret_removed = 0;
-    enum sma_err err = sma_state_change(state);
-    sqlite3_stmt *stmt = err == SMA_ERR_OK ? sma_state_statement(state, SMA_SQL_TURN_TRIM) : NULL;
-    if (stmt == NULL)
-        return err == SMA_ERR_OK ? state->error.code : err;
-    sma_state_bind_int(stmt, 1, chat->id);
-    sma_state_bind_int(stmt, 2, rows_max);
-    sma_state_bind_int(stmt, 3, count_max);
-    err = sma_state_run(state, stmt);
-    if (err == SMA_ERR_OK)
-        *ret_removed = (uint32_t)sqlite3_changes(state->db);
-    return err;
-}
-
 enum sma_err sma_state_keep_deliveries(struct sma_state *state, uint64_t before_seq,
                                        uint32_t rows_max, uint32_t *ret_removed)
 {

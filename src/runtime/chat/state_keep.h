@@ -34,12 +34,6 @@ void sma_state_set_turn_count(struct sma_state *state, uint32_t count_max);
 /** Turns of all chats with seq < before_seq. */
 SMA_CHECKED enum sma_err sma_state_keep_turns(struct sma_state *state, uint64_t before_seq,
                                               uint32_t rows_max, uint32_t *ret_removed);
-/** Turns of one chat beyond its newest count_max (0..SMA_STATE_TURN_COUNT_MAX, which is kept to
- *  anyhow). */
-SMA_CHECKED enum sma_err sma_state_keep_turns_of(struct sma_state *state,
-                                                 const struct sma_state_chat *chat,
-                                                 uint32_t count_max, uint32_t rows_max,
-                                                 uint32_t *ret_removed);
 /** Results of runs with seq < before_seq, and the oldest ones while all together are over
  *  bytes_max. Results from before schema 6 are in no sum: they are the first to go when the others
  *  are over it. */

@@ -261,19 +261,3 @@ enum sma_err sma_state_message_get(struct sma_state *state, uint64_t seq,
     free(own);
     return err;
 }
-
-enum sma_err sma_state_each_open(struct sma_state *state, sma_state_message_fn *each, void *user)
-{
-    size_t count = state->open.count - state->open_head;
-    if (count == 0)
-        return SMA_ERR_OK;
-    uint64_t *seqs = malloc(count * sizeof *seqs); /* a copy: the callback may finish rows */
-    if (seqs == NULL)
-        return SMA_ERR_NOMEM;
-    memcpy(seqs, state->open.items + state->open_head, count * sizeof *seqs);
-    enum sma_err err = SMA_ERR_OK;
-    for (size_t i = 0; i < count && err == SMA_ERR_OK; i++)
-        err = sma_state_message_get(state, seqs[i], each, user);
-    free(seqs);
-    return err;
-}

@@ -100,15 +100,12 @@
     X(CHAT_BY_ID, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats WHERE id=?1")                      \
     X(CHAT_MOVED, "SELECT " SMA_STATE_CHAT_COLUMNS " FROM chats INDEXED BY chats_moved "           \
                   "WHERE moved<>0 ORDER BY id")                                                    \
-    X(CHAT_IDLE, "SELECT id FROM chats WHERE id>?1 AND id<=?2 AND seen<?3 AND moved=0 "            \
-                 "ORDER BY id")                                                                    \
     X(CHAT_DELETE, "DELETE FROM chats WHERE id=?1")                                                \
     X(TURN_FORGET, "DELETE FROM turns WHERE seq IN "                                               \
                    "(SELECT seq FROM turns WHERE chat=?1 LIMIT ?2)")                               \
     X(CONTACT_OF_CHAT, "SELECT id,name FROM contacts WHERE key=?1 LIMIT 1")                        \
     X(CONTACT_DELETE, "DELETE FROM contacts WHERE id=?1")                                          \
     X(CHAT_LAST, "SELECT max(id) FROM chats WHERE id<2147483648")                                  \
-    X(CHAT_NEXT, "SELECT id FROM chats WHERE id>?1 ORDER BY id LIMIT 1")                           \
     X(CHAT_BELOW, "SELECT id FROM chats WHERE id<?1 AND moved=0 ORDER BY id DESC LIMIT 1")         \
     X(CHAT_ANSWERED, "SELECT wall FROM runs WHERE seq=(SELECT max(seq) FROM turns WHERE chat=?1)") \
     X(CHAT_ROTATING,                                                                               \
@@ -235,13 +232,11 @@
       "SELECT id,run,chat,state,step,created,left_ms,responded,request,doc FROM approvals "        \
       "WHERE id=?1")                                                                               \
     X(APPROVAL_IDS, "SELECT id FROM approvals WHERE id>=?1 AND id<?2 LIMIT 2")                     \
-    X(APPROVAL_OPEN_IDS, "SELECT id FROM approvals WHERE state=0 ORDER BY run")                    \
     X(ASKED_EACH, "SELECT a.id,a.run,a.chat,a.step,a.left_ms,m.chat,m.state FROM approvals a "     \
                   "LEFT JOIN messages m ON m.seq=a.run WHERE a.state=0 ORDER BY a.run")            \
     X(ASKED_DROP, "DELETE FROM approvals WHERE state=0 AND run=?1")                                \
     X(OUTBOX_PLACES,                                                                               \
       "SELECT id,chat FROM outbox WHERE id>=?1 AND id<=?2 AND intent=?3 ORDER BY id")              \
-    X(APPROVAL_FORGET, "DELETE FROM approvals WHERE state<>0 AND responded<?1")                    \
     X(GRANT_INSERT,                                                                                \
       "INSERT INTO grants(id,chat,created,until,tool,rule,person) VALUES(?1,?2,?3,?4,?5,?6,?7) "   \
       "ON CONFLICT(id) DO NOTHING")                                                                \

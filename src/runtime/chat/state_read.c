@@ -115,32 +115,6 @@ enum sma_err sma_state_steps_read(struct sma_state *state, uint64_t seq,
     return err == SMA_ERR_NOTFOUND ? SMA_ERR_OK : err;
 }
 
-enum sma_err sma_state_result_read(struct sma_state *state, uint64_t seq,
-                                   struct sma_state_rows *rows, struct sma_state_result *ret_result)
-{
-    sqlite3_stmt *stmt = bind_one(state, SMA_SQL_RUN_GET, seq);
-    struct sma_usage *usage = sma_state_rows_take(rows, sizeof *usage);
-    if (stmt == NULL || usage == NULL)
-        return stmt == NULL ? state->error.code : SMA_ERR_NOMEM;
-    enum sma_err err = step_to_row(state, stmt, "read a result");
-    if (err != SMA_ERR_OK)
-        return err;
-    sma_state_usage_get(sma_state_column(stmt, 6), usage);
-    *ret_result = (struct sma_state_result){
-        .seq = seq,
-        .outcome = (uint8_t)sqlite3_column_int(stmt, 1),
-        .is_success = sqlite3_column_int(stmt, 2) != 0,
-        .wall_ms = sqlite3_column_int64(stmt, 3),
-        .output = sma_state_column(stmt, 4),
-        .tool_calls_json = sma_state_column(stmt, 5),
-        .usage = usage,
-    };
-    struct sma_str *const slices[] = {&ret_result->output, &ret_result->tool_calls_json};
-    err = sma_state_rows_own(rows, slices, SMA_COUNT_OF(slices));
-    sma_state_done(stmt);
-    return err;
-}
-
 /* -- outbox ------------------------------------------------------------------------------------ */
 static enum sma_err own_delivery(struct sma_state *state, sqlite3_stmt *stmt,
                                  struct sma_state_rows *rows,
@@ -251,10 +225,16 @@ enum sma_err sma_state_approval_read(struct sma_state *state, struct sma_str id,
 }
 
 /* The ids a bound statement answers with. */
-static enum sma_err read_ids(struct sma_state *state, sqlite3_stmt *stmt,
-                             struct sma_state_rows *rows, struct sma_state_approval_list *ret_list)
+struct approval_ids
 {
-    struct sma_state_approval_list list = {NULL, 0};
+    struct sma_str *ids;
+    size_t count;
+};
+
+static enum sma_err read_ids(struct sma_state *state, sqlite3_stmt *stmt,
+                             struct sma_state_rows *rows, struct approval_ids *ret_list)
+{
+    struct approval_ids list = {NULL, 0};
     enum sma_err err = SMA_ERR_OK;
     int rc = SQLITE_DONE;
     while (err == SMA_ERR_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -291,18 +271,11 @@ enum sma_err sma_state_approval_ids(struct sma_state *state, struct sma_str begi
         return state->error.code;
     sma_state_bind(stmt, 1, beginning, true);
     sma_state_bind(stmt, 2, (struct sma_str){end, beginning.len + 1}, true);
-    struct sma_state_approval_list list;
+    struct approval_ids list;
     enum sma_err err = read_ids(state, stmt, rows, &list);
     for (size_t i = 0; err == SMA_ERR_OK && i < list.count && i < 2; i++)
         ids[(*ret_count)++] = list.ids[i];
     return err == SMA_ERR_OK && *ret_count == 0 ? SMA_ERR_NOTFOUND : err;
-}
-
-enum sma_err sma_state_approvals_open_read(struct sma_state *state, struct sma_state_rows *rows,
-                                           struct sma_state_approval_list *ret_list)
-{
-    sqlite3_stmt *stmt = sma_state_statement(state, SMA_SQL_APPROVAL_OPEN_IDS);
-    return stmt == NULL ? state->error.code : read_ids(state, stmt, rows, ret_list);
 }
 
 #define ASKED_LEFT_MS_MAX (INT64_C(3660) * 86400000) /* ten years: nobody is asked for longer */
@@ -394,37 +367,6 @@ enum sma_err sma_state_places_read(struct sma_state *state, uint64_t first_id, u
         sma_state_done(stmt);
     *ret_places = list;
     return err;
-}
-
-/* -- with callbacks ---------------------------------------------------------------------------- */
-/* For those who are called for each row: of copies as well, so that they may do what they like. */
-enum sma_err sma_state_each_unflushed(struct sma_state *state, sma_state_message_fn *each,
-                                      void *user)
-{
-    uint64_t after = state->history_flushed;
-    enum sma_err err = SMA_ERR_OK;
-    while (err == SMA_ERR_OK) {
-        SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
-        struct sma_state_message message = {.seq = after};
-        err = sma_state_unflushed_next(state, after, &rows, &message);
-        if (err == SMA_ERR_NOTFOUND)
-            return SMA_ERR_OK;
-        after = message.seq;
-        if (err == SMA_ERR_OK)
-            err = each(user, &message);
-    }
-    return err;
-}
-
-enum sma_err sma_state_each_step(struct sma_state *state, uint64_t seq, sma_state_step_fn *each,
-                                 void *user)
-{
-    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
-    struct sma_state_steps steps;
-    SMA_TRY(sma_state_steps_read(state, seq, &rows, &steps));
-    for (size_t i = 0; i < steps.count; i++)
-        SMA_TRY(each(user, steps.items[i].number, steps.items[i].kind, steps.items[i].data));
-    return SMA_ERR_OK;
 }
 
 enum sma_err sma_state_each_delivery(struct sma_state *state, uint64_t seq,

@@ -54,10 +54,6 @@ struct sma_state_steps
 SMA_CHECKED enum sma_err sma_state_steps_read(struct sma_state *state, uint64_t seq,
                                               struct sma_state_rows *rows,
                                               struct sma_state_steps *ret_steps);
-/** ret_result->usage lives in rows, too. */
-SMA_CHECKED enum sma_err sma_state_result_read(struct sma_state *state, uint64_t seq,
-                                               struct sma_state_rows *rows,
-                                               struct sma_state_result *ret_result);
 
 struct sma_state_turn
 {
@@ -126,15 +122,6 @@ SMA_CHECKED enum sma_err sma_state_approval_read(struct sma_state *state, struct
 SMA_CHECKED enum sma_err sma_state_approval_ids(struct sma_state *state, struct sma_str beginning,
                                                 struct sma_state_rows *rows, struct sma_str ids[2],
                                                 uint32_t *ret_count);
-struct sma_state_approval_list
-{
-    struct sma_str *ids;
-    size_t count;
-};
-/** The ids of all open ones, oldest run first. */
-SMA_CHECKED enum sma_err sma_state_approvals_open_read(struct sma_state *state,
-                                                       struct sma_state_rows *rows,
-                                                       struct sma_state_approval_list *ret_list);
 /* An open one without what is asked. */
 struct sma_state_asked
 {

@@ -60,15 +60,36 @@ static const char *explain_json(const json_error_t *where)
     return "correct that line";
 }
 
-/* A pattern of permissions may mean those very characters. */
+/* Rules of commands and patterns of names may mean those very characters; not folders. */
+static bool is_pattern(const char *path)
+{
+    static const char *const lists[] = {
+        "permissions.exec_shell.allow", "permissions.exec_shell.deny",
+        "permissions.read_repo.paths", "permissions.write_repo.paths", "permissions.mcp."};
+    for (size_t i = 0; i < SMA_COUNT_OF(lists); i++)
+        if (strncmp(path, lists[i], strlen(lists[i])) == 0)
+            return true;
+    return false;
+}
+
 static void warn_inside(void *user, const char *path, const char *variable)
 {
     struct loading *loading = user;
-    if (strncmp(path, "permissions.", 12) != 0)
+    if (!is_pattern(path))
         config_warn(loading,
                     "%s: %s holds ${%s} within a longer text, and keeps it as it stands: only a "
                     "value that is nothing else is replaced; put the whole value into .env",
                     loading->file, path, variable);
+}
+
+static void warn_unknown(void *user, const char *path, const char *text)
+{
+    struct loading *loading = user;
+    if (!is_pattern(path))
+        config_warn(loading,
+                    "%s: %s is \"%.80s\" and keeps that text: a variable is written ${NAME} or "
+                    "${NAME:-otherwise}, its name of A-Z, 0-9 and _",
+                    loading->file, path, text);
 }
 
 static enum sma_err load_ship_json(struct loading *loading)
@@ -101,6 +122,7 @@ static enum sma_err load_ship_json(struct loading *loading)
     struct sma_variables variables = {.find = config_find_variable,
                                       .missing = config_note_missing,
                                       .inside = warn_inside,
+                                      .unknown = warn_unknown,
                                       .user = loading};
     if (sma_config_substitute(loading->root, &variables) != SMA_ERR_OK)
         return sma_fail(loading->error, SMA_ERR_BADINPUT, "%s: nested too deeply", loading->file);
@@ -170,6 +192,8 @@ static enum sma_err read_general(struct loading *loading,
     SMA_TRY(sma_params_read(&config_params, &source, config));
     if (config->name[0] == '\0')
         config->name = config_keep_text(loading, slash == NULL ? "agent" : slash + 1);
+    if (config->agent_is_strict)
+        config->agent_concurrency = 1;
     config->sandbox = "";
     if (overrides == NULL)
         return SMA_ERR_OK;
@@ -214,6 +238,7 @@ static enum sma_err fill(struct loading *loading, const char *dir,
     SMA_TRY(config_read_skills(loading));
     SMA_TRY(read_permissions(loading));
     SMA_TRY(read_web(loading));
+    SMA_TRY(config_read_decisive(loading));
     config_warn_missing_secrets(loading);
     config_warn_unused(loading);
     config_warn_prices(loading->config, loading->warn, loading->user);

@@ -3,10 +3,9 @@
  */
 #include "config_load.h"
 
-#include "sma/sys.h"
+#include "sma/beneath.h"
 #include "sma/text.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +93,8 @@ const char *config_missing_variable(const struct loading *loading, const char *p
 enum sma_err config_read_project_file(struct loading *loading, const char *name, char **ret_bytes,
                                       size_t *ret_len)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, name);
-    return sma_sys_read_file(sma_sys_real(), path, CONFIG_FILE_BYTES_MAX, ret_bytes, ret_len,
-                             loading->error);
+    return sma_read_beneath(loading->config->project_dir, name, CONFIG_FILE_BYTES_MAX, ret_bytes,
+                            ret_len, loading->error);
 }
 
 enum sma_err config_read_prompt(struct loading *loading, const char *name, const char **ret_text)

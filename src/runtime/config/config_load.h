@@ -111,6 +111,10 @@ SMA_CHECKED enum sma_err config_read_cors(struct loading *loading);
 /* -- config_hooks.c ---------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err config_read_hooks(struct loading *loading);
 
+/* -- config_decisive.c ------------------------------------------------------------------------- */
+/** config->decisive. After all that names files. */
+SMA_CHECKED enum sma_err config_read_decisive(struct loading *loading);
+
 /* -- config_skills.c --------------------------------------------------------------------------- */
 SMA_CHECKED enum sma_err config_read_skills(struct loading *loading);
 

@@ -29,9 +29,11 @@ struct sma_variables
     void *user;
     /* `${NAME}` inside of a longer text, which stays as it is. May be NULL. */
     void (*inside)(void *user, const char *path, const char *variable);
+    /* What looks like a placeholder and is none, and stays as it is. May be NULL. */
+    void (*unknown)(void *user, const char *path, const char *text);
 };
 /** Replace `${NAME}` values in place (protocols/project.md §2.2). Members whose variable is missing
- *  are removed; their paths are passed to `missing`. */
+ *  are removed; their paths are passed to `missing`. `${NAME:-text}` is the text then. */
 SMA_CHECKED enum sma_err sma_config_substitute(json_t *root, const struct sma_variables *variables);
 
 /* -- rows.c ------------------------------------------------------------------------------------ */

@@ -5,10 +5,10 @@
  */
 #include "config_priv.h"
 
-#include "sma/sys.h"
+#include "sma/beneath.h"
+#include "sma/buf.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +143,53 @@ static bool take_separator(struct cursor *cursor)
     return false;
 }
 
+/* Editors of Windows write UTF-16, with a mark or without; the first letters are plain ones. */
+static bool is_utf16(struct sma_str text, bool *ret_is_big)
+{
+    if (text.len < 4 || text.len % 2 != 0)
+        return false;
+    const unsigned char *at = (const unsigned char *)text.ptr;
+    *ret_is_big = (at[0] == 0xFE && at[1] == 0xFF) || (at[0] == 0 && at[1] != 0);
+    return (at[0] == 0xFF && at[1] == 0xFE) || *ret_is_big || (at[1] == 0 && at[0] != 0);
+}
+
+static void put_utf8(struct sma_buf *buf, struct sma_str text, bool is_big)
+{
+    for (size_t i = 0; i + 1 < text.len; i += 2) {
+        uint32_t unit = (uint8_t)text.ptr[i + is_big] | (uint32_t)(uint8_t)text.ptr[i + !is_big]
+                                                            << 8;
+        bool is_pair = unit >= 0xD800 && unit < 0xDC00 && i + 3 < text.len;
+        uint32_t low = is_pair ? (uint8_t)text.ptr[i + 2 + is_big] |
+                                     (uint32_t)(uint8_t)text.ptr[i + 2 + !is_big] << 8
+                               : 0;
+        if (is_pair && low >= 0xDC00 && low < 0xE000) {
+            unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+            i += 2;
+        }
+        unit = unit >= 0xD800 && unit < 0xE000 ? 0xFFFD : unit; /* half a character */
+        unsigned more = unit < 0x80 ? 0 : unit < 0x800 ? 1 : unit < 0x10000 ? 2 : 3;
+        static const uint8_t heads[] = {0, 0xC0, 0xE0, 0xF0};
+        if (unit == 0xFEFF)
+            continue;
+        sma_buf_put_char(buf, (char)(heads[more] | unit >> (6 * more)));
+        while (more-- > 0)
+            sma_buf_put_char(buf, (char)(0x80 | (unit >> (6 * more) & 0x3F)));
+    }
+}
+
 enum sma_err sma_env_parse(struct sma_str text, sma_env_fn *each, void *user)
 {
+    bool is_big = false;
+    if (is_utf16(text, &is_big)) {
+        struct sma_buf read;
+        sma_buf_init(&read, 2 * text.len + 16);
+        put_utf8(&read, text, is_big);
+        enum sma_err err = read.err;
+        if (err == SMA_ERR_OK && read.len > 0)
+            err = sma_env_parse(sma_buf_str(&read), each, user); /* is none any more */
+        sma_buf_fini(&read);
+        return err;
+    }
     struct cursor cursor = {text.ptr, text.ptr + text.len};
     if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0)
         cursor.at += 3;
@@ -192,12 +237,10 @@ static void take_wanted(void *user, const char *name, const char *value)
 bool sma_config_find_variable(const char *folder, const char *const *names, char *value,
                               size_t room)
 {
-    char path[PATH_MAX];
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
-    snprintf(path, sizeof path, "%s/.env", folder);
-    bool has_file = sma_sys_read_file(sma_sys_real(), path, ENV_FILE_BYTES_MAX, &bytes, &len,
-                                      NULL) == SMA_ERR_OK;
+    bool has_file =
+        sma_read_beneath(folder, ".env", ENV_FILE_BYTES_MAX, &bytes, &len, NULL) == SMA_ERR_OK;
     for (; *names != NULL; names++) {
         const char *given = getenv(*names);
         struct wanted wanted = {*names, value, room, false};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define PATH_BYTES_MAX 256
+#define DEFAULT_DEPTH_MAX 4
 
 /* The variable of a value that is exactly ${NAME} with NAME of A-Z 0-9 _, else false. */
 static bool read_placeholder(const char *value, char *name, size_t name_max)
@@ -25,6 +26,21 @@ static bool read_placeholder(const char *value, char *name, size_t name_max)
     }
     name[len - 3] = '\0';
     return true;
+}
+
+/* ${NAME:-text} and ${NAME-text}: the variable, else this text (the first of them also where it is
+ * empty). @return the text behind the sign, to be freed; NULL: it is none, or no memory */
+static char *read_default(const char *value, char *name, size_t name_max, bool *ret_is_for_empty)
+{
+    char head[160];
+    size_t len = strlen(value), at = strcspn(value, "-");
+    if (len < 5 || at >= len || value[len - 1] != '}' || at + 1 >= sizeof head)
+        return NULL;
+    *ret_is_for_empty = value[at - 1] == ':';
+    snprintf(head, sizeof head, "%.*s}", (int)(at - *ret_is_for_empty), value);
+    if (!read_placeholder(head, name, name_max))
+        return NULL;
+    return strndup(value + at + 1, len - at - 2);
 }
 
 /* The first ${NAME} anywhere in a value. */
@@ -60,6 +76,26 @@ struct walk
     const struct sma_variables *variables;
 };
 
+/* Notations of other programs for what the environment says: here they are text. */
+static bool is_foreign(const char *value)
+{
+    static const struct
+    {
+        const char *begin, *end;
+    } forms[] = {{"$", ""}, {"%", "%"}, {"{{", "}}"}, {"{env:", "}"}, {"env:", ""}, {"$env:", ""}};
+    size_t len = strlen(value);
+    for (size_t i = 0; i < SMA_COUNT_OF(forms); i++) {
+        size_t begin = strlen(forms[i].begin), end = strlen(forms[i].end);
+        if (len <= begin + end || strncmp(value, forms[i].begin, begin) != 0 ||
+            strcmp(value + len - end, forms[i].end) != 0)
+            continue;
+        size_t name = strspn(value + begin, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_. ");
+        if (name == len - begin - end && strpbrk(value + begin, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+            return true;
+    }
+    return false;
+}
+
 /* The value a string becomes: itself (NULL), a new string, or json_null() as the mark of a missing
  * variable. */
 static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
@@ -69,10 +105,32 @@ static json_t *replace_string(struct walk *walk, const char *key, json_t *value)
     snprintf(path, sizeof path, "%s%s%s", walk->path, walk->path[0] == '\0' ? "" : ".", key);
     if (!json_is_string(value))
         return NULL;
-    if (!read_placeholder(json_string_value(value), name, sizeof name)) {
-        if (variables->inside != NULL && find_inside(json_string_value(value), name, sizeof name))
+    const char *text = json_string_value(value);
+    SMA_AUTO(sma_freep) char *kept = NULL;
+    for (int depth = 0; depth < DEFAULT_DEPTH_MAX; depth++) { /* a default may have one again */
+        bool is_for_empty = false;
+        char *otherwise = read_default(text, name, sizeof name, &is_for_empty);
+        if (otherwise == NULL)
+            break;
+        free(kept);
+        text = kept = otherwise;
+        const char *given = variables->find(variables->user, name);
+        if (given != NULL && (given[0] != '\0' || !is_for_empty))
+            return json_string(given);
+    }
+    if (kept != NULL && strstr(kept, "${") == NULL)
+        return json_string(kept);
+    if (!read_placeholder(text, name, sizeof name)) {
+        const char *open = strstr(text, "${");
+        bool is_strange =
+            ((open != NULL && strchr(open, '}') != NULL && !find_inside(text, name, sizeof name)) ||
+             is_foreign(text)) &&
+            strcmp(key, "apiKey") != 0;
+        if (is_strange && variables->unknown != NULL)
+            variables->unknown(variables->user, path, text);
+        if (variables->inside != NULL && find_inside(text, name, sizeof name))
             variables->inside(variables->user, path, name);
-        return NULL;
+        return kept == NULL ? NULL : json_string(kept);
     }
     const char *found = variables->find(variables->user, name);
     if (found != NULL)

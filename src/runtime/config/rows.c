@@ -102,7 +102,7 @@ static const struct sma_param TARGET_ROWS[] = {
     {"timeouts.connectMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(connect_ms), .text = "10000",
      .doc = "ms until the connection is made"},
     {"timeouts.firstByteMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(first_byte_ms),
-     .text = "60000, without `stream` 300000", .doc = "ms until the answer begins"},
+     .text = "60000, without `stream` 300000, local 600000", .doc = "ms until the answer begins"},
     {"timeouts.idleMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(idle_ms), .text = "90000",
      .doc = "ms without data; comments that keep the connection alive do not count"},
     {"timeouts.totalMs", SMA_PARAM_INTEGER(1, DAY_MS, 0), LIVE, AT(total_ms), .text = "1800000",
@@ -259,6 +259,14 @@ static const struct sma_param ROWS[] = {
     {"agent", OBJECT},
     {"agent.concurrency", SMA_PARAM_INTEGER(1, SMA_CONCURRENCY_MAX, 1), LIVE, AT(agent_concurrency),
      .doc = "runs at once, of different chats; never two of one chat"},
+    {"agent.strict", SMA_PARAM_FLAG(0), LIVE, AT(agent_is_strict),
+     .doc =
+         "one message at a time to the letter: one run, and none leaves its place while it waits "
+         "for a command, a server or a slow model; `agent.concurrency` does not count then"},
+    {"agent.commandSeconds", SMA_PARAM_INTEGER(0, 3600 * SMA_EXEC_COUNT_MAX, 7200), LIVE,
+     AT(agent_command_seconds),
+     .doc = "seconds that the commands of one person may run in an hour, all chats together; then "
+            "they are refused until the hour is over; 0 = no limit"},
     {"agent.helpers", SMA_PARAM_INTEGER(0, SMA_HELPER_COUNT_MAX, SMA_HELPER_COUNT_MAX), LIVE,
      AT(agent_helpers),
      .doc = "sub-agents that one run may have at once (tool `agent_run`); 0 = the tool is not "
@@ -268,7 +276,7 @@ static const struct sma_param ROWS[] = {
      .doc = "answers of the model that one sub-agent may have, then it must say what it found"},
     {"queue", OBJECT},
     {"queue.order", SMA_PARAM_WORD("fifo,fair", 1), AT(queue_is_fair),
-     .doc = "first accepted first, or chats take turns"},
+     .doc = "first accepted first, or persons take turns, and the chats of one among each other"},
     {"queue.mode", SMA_PARAM_WORD("serial,collect,steer", 2), LIVE, AT(queue_mode),
      .doc = "what people add while their run is open: `steer` gives it to that run, `collect` to "
             "the next one together, `serial` each to a run of its own"},
@@ -359,6 +367,9 @@ static const struct sma_param ROWS[] = {
      .doc = "MB of memory of one process"},
     {"permissions.exec_shell.env", ANY("list of names"), LIVE,
      .doc = "variables that commands get"},
+    {"permissions.exec_shell.paths", ANY("list of files and folders"), LIVE,
+     .doc = "read-only for commands and MCP servers besides the system's folders and the project: "
+            "`/opt/node`, `~/.cargo`"},
     {"permissions.read_repo", ANY("true, false, object"), LIVE, .text = "true",
      .doc = "which files the agent reads"},
     {"permissions.read_repo.paths", ANY("list of patterns"), LIVE, .text = "all",

@@ -100,6 +100,23 @@ bool sma_exec_stream_meets_read_only(const struct sma_exec_stream *stream)
     return says(stream, signs, SMA_COUNT_OF(signs));
 }
 
+bool sma_exec_stream_misses_login(const struct sma_exec_stream *stream)
+{
+    static const char *const signs[] = {"could not read Username",
+                                        "could not read Password",
+                                        "Authentication failed",
+                                        "E401",
+                                        "ENEEDAUTH",
+                                        "does not appear to be a git repository"};
+    return says(stream, signs, SMA_COUNT_OF(signs));
+}
+
+bool sma_exec_stream_misses_file(const struct sma_exec_stream *stream)
+{
+    static const char *const signs[] = {"not found", "No such file or directory", "ENOENT"};
+    return says(stream, signs, SMA_COUNT_OF(signs));
+}
+
 bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream)
 {
     static const char *const signs[] = {"Could not resolve",

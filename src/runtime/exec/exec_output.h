@@ -32,6 +32,10 @@ void sma_exec_stream_put(struct sma_exec_stream *stream, const struct sma_secret
 
 /** Does what was kept look like a program that found no network? */
 bool sma_exec_stream_misses_network(const struct sma_exec_stream *stream);
+/** ... that misses a file or program? */
+bool sma_exec_stream_misses_file(const struct sma_exec_stream *stream);
+/** ... that asks for a login, or whose own was refused? */
+bool sma_exec_stream_misses_login(const struct sma_exec_stream *stream);
 /** ... that met a file it may not change? */
 bool sma_exec_stream_meets_read_only(const struct sma_exec_stream *stream);
 

@@ -13,7 +13,7 @@
 #include "sma/base.h"
 #include <sys/types.h>
 
-#define SMA_SPAWN_FD_COUNT_MAX 8
+#define SMA_SPAWN_FD_COUNT_MAX 16
 
 struct sma_spawn
 {

@@ -2,6 +2,8 @@
 #include "helper.h"
 
 #include "exec_spawn.h"
+#include "sandbox_priv.h"
+#include "sma/clock.h"
 #include "sma/sys.h"
 
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <unistd.h>
 
 #define GLANCE_MS 100
-#define WORD_COUNT_MAX 40
 #define INFO_BYTES_MAX 512
 #define INFO_MS 1000 /* bubblewrap has written it long ago */
 
@@ -36,65 +37,32 @@ bool sma_helper_find(const char *name, struct sma_buf *ret_path)
     return ret_path->err == SMA_ERR_OK && access(ret_path->ptr + before, X_OK) == 0;
 }
 
+/* The machine's time: it bounds a process that hangs or computes. */
 static uint64_t now_ms(void)
 {
-    const struct sma_sys *sys = sma_sys_real();
-    return sys->now_ns(sys->self) / 1000000;
+    return sma_clock_machine_ns(sma_clock_now_ns()) / 1000000;
 }
 
 /* -- started ----------------------------------------------------------------------------------- */
-struct words
+/* The walls of commands, without a project, HOME and anything to write to. */
+static void add_walls(struct sma_sandbox_plan *plan, const struct sma_helper_place *place)
 {
-    char *items[WORD_COUNT_MAX];
-    size_t count;
-};
-
-static void add(struct words *words, const char *word)
-{
-    union
-    {
-        const char *from;
-        char *to;
-    } item = {word}; /* posix_spawn changes none of them */
-    SMA_ASSERT(words->count + 1 < WORD_COUNT_MAX);
-    words->items[words->count++] = item.to;
-    words->items[words->count] = NULL;
+    struct sma_sandbox walls = {.is_userns_last = place->is_userns_last};
+    (void)snprintf(walls.path, sizeof walls.path, "%s", place->bubblewrap);
+    sandbox_add_machine(plan, &walls, place->has_network);
+    sandbox_add_system(plan, NULL, "", place->has_network);
+    char real[PATH_MAX];
+    if (realpath(place->program, real) != NULL)
+        sandbox_show(plan, place->program, real);
+    sandbox_add_all(plan, (const char *const[]){"--remount-ro", "/", "--info-fd", "3", "--", NULL});
 }
 
-static void add_walls(struct words *words, const struct sma_helper_place *place)
-{
-    static const char *const walls[] = {"--unshare-all",
-                                        "--die-with-parent",
-                                        "--new-session",
-                                        "--cap-drop",
-                                        "ALL",
-                                        "--ro-bind",
-                                        "/",
-                                        "/",
-                                        "--proc",
-                                        "/proc",
-                                        "--dev",
-                                        "/dev",
-                                        "--info-fd",
-                                        "3"};
-    add(words, place->bubblewrap);
-    for (size_t i = 0; i < SMA_COUNT_OF(walls); i++)
-        add(words, walls[i]);
-    if (place->has_network)
-        add(words, "--share-net");
-    if (place->is_userns_last) {
-        add(words, "--unshare-user");
-        add(words, "--disable-userns");
-    }
-    add(words, "--");
-}
-
-static int spawn(const struct sma_helper_place *place, struct words *words, const int *fds,
-                 pid_t *ret_pid)
+static int spawn(const struct sma_helper_place *place, const struct sma_sandbox_plan *plan,
+                 const int *fds, pid_t *ret_pid)
 {
     static char path[] = "PATH=/usr/bin:/bin";
     static char *const variables[] = {path, NULL};
-    const struct sma_spawn spawn = {.arguments = words->items,
+    const struct sma_spawn spawn = {.arguments = plan->arguments,
                                     .variables = variables,
                                     .dir = "/",
                                     .fds = {fds[0], fds[1], fds[2], fds[3]},
@@ -105,17 +73,18 @@ static int spawn(const struct sma_helper_place *place, struct words *words, cons
 bool sma_helper_start(const struct sma_helper_place *place, const char *const *arguments, int in,
                       uint32_t wait_ms, struct sma_helper *helper)
 {
-    struct words words = {.count = 0};
+    struct sma_sandbox_plan plan = {.arguments = NULL};
     int out[2] = {-1, -1}, info[2] = {-1, -1}, null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (place->bubblewrap != NULL)
-        add_walls(&words, place);
-    add(&words, place->program);
+        add_walls(&plan, place);
+    sandbox_add(&plan, place->program);
     for (size_t i = 0; arguments[i] != NULL && i < SMA_HELPER_ARGUMENT_COUNT_MAX; i++)
-        add(&words, arguments[i]);
-    bool is_started = null >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(info, O_CLOEXEC) == 0;
+        sandbox_add(&plan, arguments[i]);
+    bool is_started = !plan.is_out_of_memory && null >= 0 && pipe2(out, O_CLOEXEC) == 0 &&
+                      pipe2(info, O_CLOEXEC) == 0;
     if (is_started)
         is_started =
-            spawn(place, &words, (const int[]){in, out[1], null, info[1]}, &helper->pid) == 0;
+            spawn(place, &plan, (const int[]){in, out[1], null, info[1]}, &helper->pid) == 0;
     const int ours[] = {null, out[1], info[1]}, theirs[] = {out[0], info[0]};
     for (size_t i = 0; i < SMA_COUNT_OF(ours); i++)
         if (ours[i] >= 0)
@@ -123,6 +92,7 @@ bool sma_helper_start(const struct sma_helper_place *place, const char *const *a
     for (size_t i = 0; i < SMA_COUNT_OF(theirs) && !is_started; i++)
         if (theirs[i] >= 0)
             close(theirs[i]);
+    sma_sandbox_plan_fini(&plan);
     helper->out = out[0];
     helper->info = info[0];
     helper->until_ms = now_ms() + wait_ms;

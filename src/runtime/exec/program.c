@@ -25,20 +25,18 @@ static bool take_folder(const char **path, char folder[PATH_MAX])
     return folder[0] != '\0';
 }
 
-bool sma_program_is_there(const char *name, const char *path, const char *dir)
+bool sma_program_find(const char *name, const char *path, const char *dir, char ret_file[PATH_MAX])
 {
-    char folder[PATH_MAX], file[2 * PATH_MAX];
+    char folder[PATH_MAX];
     const char *at = path == NULL ? FOLDERS_USUAL : path;
-    if (strchr(name, '/') != NULL) {
-        snprintf(file, sizeof file, "%s%s%s", name[0] == '/' ? "" : dir, name[0] == '/' ? "" : "/",
-                 name);
-        return access(file, F_OK) == 0;
-    }
-    while (take_folder(&at, folder)) {
-        snprintf(file, sizeof file, "%s/%s", folder, name);
-        if (access(file, X_OK) == 0)
+    if (strchr(name, '/') != NULL)
+        return snprintf(ret_file, PATH_MAX, "%s%s%s", name[0] == '/' ? "" : dir,
+                        name[0] == '/' ? "" : "/", name) < PATH_MAX &&
+               access(ret_file, F_OK) == 0;
+    while (take_folder(&at, folder))
+        if (snprintf(ret_file, PATH_MAX, "%s/%s", folder, name) < PATH_MAX &&
+            access(ret_file, X_OK) == 0)
             return true;
-    }
     return false;
 }
 

@@ -8,9 +8,11 @@
 
 #include "sma/base.h"
 
+#include <limits.h>
+
 /** In one of the folders of `path` ("/usr/bin:/bin"; NULL: these two). A name with '/' is a file
- *  below dir, or from the root on. */
-bool sma_program_is_there(const char *name, const char *path, const char *dir);
+ *  below dir, or from the root on. ret_file: its path, set when it is there. */
+bool sma_program_find(const char *name, const char *path, const char *dir, char ret_file[PATH_MAX]);
 /** How to get it on Debian: "sudo apt install npm"; NULL: nothing is known. */
 const char *sma_program_source(const char *name);
 /** The program of `path` that the name is a misspelling of: one letter too many, too few, wrong, or

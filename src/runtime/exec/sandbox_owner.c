@@ -5,9 +5,12 @@
  * The policy judges what can be told from a command's text; what a program does by itself ends at
  * these mounts. In the project's folder every file of owner_files.h; of a repository its hooks
  * (also where core.hooksPath puts them) and its configuration, while commits still work; of scripts
- * that rules run their folder, or the script alone where it lies in the project's folder.
- * Not kept: what does not exist yet, and recipes deeper in the tree.
+ * that rules run their folder, or the script alone where it lies in the project's folder; what
+ * ship.json and the servers of mcp.json make decisive (decisive.h).
+ * Not kept: what does not exist yet, and recipes deeper in the tree; nor, where a server without
+ * walls may load all of the project, files below its folders.
  */
+#include "runtime/decisive/decisive.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy.h"
 #include "runtime/skills/places.h"
@@ -28,7 +31,8 @@ struct keeping
 {
     struct sma_sandbox_plan *plan;
     const char *project_dir;
-    size_t left; /* so many more */
+    size_t left;       /* so many more */
+    bool is_top_known; /* what lies right in the folder is kept: only what is named elsewhere */
     struct sma_error *error;
 };
 
@@ -36,6 +40,28 @@ static bool is_inside(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
     return strncmp(path, folder, len) == 0 && path[len] == '/';
+}
+
+static bool is_bound(const struct sma_sandbox_plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->argument_count; i++)
+        if (strcmp(plan->arguments[i], path) == 0)
+            return true;
+    return false;
+}
+
+/* The folders above it: else one of them could be moved away, mounts and all, and another be put in
+ * its place. Before what lies in them, or that would be covered. */
+static void pin_above(struct keeping *keeping, const char *path)
+{
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = folder + strlen(keeping->project_dir) + 1;
+         (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+        *slash = '\0';
+        if (!is_bound(keeping->plan, folder))
+            sandbox_pin(keeping->plan, folder);
+    }
 }
 
 /* `name` relative to the project. A link is left alone: what it leads to is another file. */
@@ -48,11 +74,10 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
         (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
         return SMA_ERR_OK;
     if (keeping->left == 0) /* else decoys would push the others out of the list */
-        return sma_fail(keeping->error, SMA_ERR_TOOBIG,
-                        "Not run: more than %d files of the project's owner (recipes, CI, hooks) "
-                        "lie in its folder.",
-                        SANDBOX_KEPT_COUNT_MAX);
+        return SMA_ERR_FULL;
     keeping->left--;
+    if (!keeping->plan->is_read_only)
+        pin_above(keeping, path);
     return sandbox_keep(keeping->plan, path, keeping->error);
 }
 
@@ -118,7 +143,7 @@ static bool is_seen_to(const char *name)
 
 static enum sma_err keep_top(struct keeping *keeping)
 {
-    DIR *dir = opendir(keeping->project_dir);
+    DIR *dir = keeping->is_top_known ? NULL : opendir(keeping->project_dir);
     enum sma_err err = SMA_ERR_OK;
     if (dir == NULL)
         return SMA_ERR_OK; /* sandbox.c has read it already, or says why it cannot */
@@ -167,18 +192,90 @@ static enum sma_err keep_skills(struct keeping *keeping, const struct sma_config
     return SMA_ERR_OK;
 }
 
+/* What ship.json names, and what MCP servers run and load. */
+static enum sma_err keep_decisive(struct keeping *keeping, const struct sma_config *config)
+{
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        const struct sma_decisive *item = &config->decisive[i];
+        char path[PATH_MAX];
+        bool is_kept = item->path[0] == '\0' || item->is_unwalled ||
+                       snprintf(path, sizeof path, "%s/%s", keeping->project_dir, item->path) >=
+                           (int)sizeof path;
+        for (size_t k = 0; k < keeping->plan->guard_count && !is_kept; k++) {
+            const char *known = keeping->plan->guards[k].path;
+            is_kept = strcmp(path, known) == 0 || is_inside(path, known);
+        }
+        if (!is_kept)
+            SMA_TRY(keep(keeping, item->path));
+    }
+    return SMA_ERR_OK;
+}
+
+/* Where a server without walls may load all of the project: what lies right in its folder, but
+ * data. As far as the list goes; what is not kept is told where such a server is started. */
+static enum sma_err keep_files_of_top(struct keeping *keeping, const struct sma_config *config)
+{
+    bool is_open = false;
+    for (size_t i = 0; !keeping->is_top_known && i < config->decisive_count && !is_open; i++)
+        is_open = config->decisive[i].server != NULL &&
+                  sma_decisive_is_open(config, config->decisive[i].server);
+    DIR *dir = is_open ? opendir(keeping->project_dir) : NULL;
+    enum sma_err err = SMA_ERR_OK;
+    if (dir == NULL)
+        return SMA_ERR_OK;
+    for (struct dirent *entry;
+         err == SMA_ERR_OK && keeping->left > 0 && (entry = readdir(dir)) != NULL;) {
+        char path[PATH_MAX];
+        bool is_kept = entry->d_type != DT_REG || is_seen_to(entry->d_name) ||
+                       sma_decisive_is_data(sma_str(entry->d_name)) ||
+                       snprintf(path, sizeof path, "%s/%s", keeping->project_dir, entry->d_name) >=
+                           (int)sizeof path;
+        for (size_t i = 0; i < keeping->plan->guard_count && !is_kept; i++)
+            is_kept = strcmp(keeping->plan->guards[i].path, path) == 0;
+        if (!is_kept)
+            err = keep(keeping, entry->d_name);
+    }
+    closedir(dir);
+    return err;
+}
+
+static enum sma_err keep_each(struct keeping *keeping, const struct sma_config *config,
+                              const struct sma_policy *policy)
+{
+    SMA_TRY(keep_repository(keeping));
+    SMA_TRY(keep_top(keeping));
+    SMA_TRY(keep_skills(keeping, config));
+    SMA_TRY(keep_decisive(keeping, config));
+    if (policy != NULL)
+        SMA_TRY(keep_scripts(keeping, policy));
+    return keep_files_of_top(keeping, config);
+}
+
+/* Too many for mounts of their own: none of the project is written then, but the repository, so
+ * that commits still work. */
+static enum sma_err keep_whole(struct keeping *keeping)
+{
+    keeping->plan->is_read_only = true;
+    keeping->left = SANDBOX_KEPT_COUNT_MAX;
+    sandbox_add_all(keeping->plan,
+                    (const char *const[]){"--remount-ro", keeping->project_dir, NULL});
+    return keep_repository(keeping);
+}
+
 enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan,
                                       const struct sma_config *config,
-                                      const struct sma_policy *policy, struct sma_error *error)
+                                      const struct sma_policy *policy, bool is_top_known,
+                                      struct sma_error *error)
 {
     struct keeping keeping = {.plan = plan,
                               .project_dir = config->project_dir,
                               .left = SANDBOX_KEPT_COUNT_MAX,
+                              .is_top_known = is_top_known,
                               .error = error};
-    SMA_TRY(keep_repository(&keeping));
-    SMA_TRY(keep_top(&keeping));
-    SMA_TRY(keep_skills(&keeping, config));
-    if (policy != NULL)
-        SMA_TRY(keep_scripts(&keeping, policy));
-    return SMA_ERR_OK;
+    size_t argument_count = plan->argument_count, guard_count = plan->guard_count;
+    enum sma_err err = keep_each(&keeping, config, policy);
+    if (err != SMA_ERR_FULL)
+        return err;
+    sandbox_cut(plan, argument_count, guard_count);
+    return keep_whole(&keeping);
 }

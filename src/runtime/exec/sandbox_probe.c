@@ -4,20 +4,40 @@
  */
 #include "exec_spawn.h"
 #include "sandbox.h"
+#include "sandbox_priv.h"
 
+#include "sma/clock.h"
 #include "sma/sys.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define PROBE_MS 5000
 #define PROBE_EXIT 23 /* of the trial command: no other failure says this */
+
+/* What must not open for writing inside: as root each of these is the whole machine. Opened is
+ * enough, nothing is written. The last line of what it says is the file. */
+static const char PROBE[] =
+    "for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/kernel/hotplug "
+    "/proc/sys/kernel/sysrq /proc/sysrq-trigger /proc/sys/vm/panic_on_oom "
+    "/proc/sys/fs/binfmt_misc/register /proc/sys/net/core/somaxconn /proc/irq/default_smp_affinity "
+    "/proc/mtrr /proc/pressure/cpu /sys/kernel/uevent_helper /sys/kernel/mm/ksm/run "
+    "/sys/kernel/mm/transparent_hugepage/enabled /sys/devices/system/cpu/online "
+    "/sys/devices/system/cpu/cpu1/online /sys/power/state /sys/fs/cgroup/cgroup.procs; do\n"
+    "    [ -e $f ] && { true 4>>$f; } 2>/dev/null && { echo \"hole $f\"; break; }\n"
+    "done\n"
+    "exit 23";
+static_assert(PROBE_EXIT == 23, "as in the command");
 
 static bool find_program(const char *name, char *path, size_t size)
 {
@@ -30,9 +50,10 @@ static bool find_program(const char *name, char *path, size_t size)
     return false;
 }
 
+/* The machine's time: it bounds a process that hangs. */
 static uint64_t now_ms(void)
 {
-    return sma_sys_real()->now_ns(NULL) / 1000000;
+    return sma_clock_machine_ns(sma_clock_now_ns()) / 1000000;
 }
 
 /* Reads what it says until it is over or the time is up. */
@@ -123,21 +144,25 @@ static enum sma_err try_one(const struct sma_config *config, const struct sma_ex
                             struct sma_sandbox *sandbox, struct sma_error *error)
 {
     struct sma_sandbox_plan plan;
-    struct sma_sandbox_limits limits = {.cpu_s = 10};
-    char command[64];
-    snprintf(command, sizeof command, "exit %d", PROBE_EXIT);
+    struct sma_sandbox_limits limits = {.cpu_s = 10, .is_agreed = true};
     sandbox->is_on = true;
     enum sma_err err =
-        sma_sandbox_plan_create(config, options, sandbox, &limits, command, &plan, error);
+        sma_sandbox_plan_create(config, options, sandbox, &limits, PROBE, &plan, error);
     if (err != SMA_ERR_OK)
         return err;
-    char said[160] = "";
+    char said[512] = "";
     sandbox->is_on = run(&plan, said, sizeof said);
     if (!sandbox->is_on)
-        snprintf(sandbox->why, sizeof sandbox->why, "bubblewrap does not work here: %s",
+        snprintf(sandbox->why, sizeof sandbox->why, "bubblewrap does not work here: %.160s",
                  said[0] == '\0' ? "it does not start" : said);
-    sma_sandbox_remove_placeholders(config, plan.placeholders);
+    const char *hole = sandbox->is_on ? strstr(said, "hole /") : NULL;
+    sandbox->hole[0] = '\0';
+    if (hole != NULL)
+        snprintf(sandbox->hole, sizeof sandbox->hole, "%.*s", (int)strcspn(hole + 5, " "),
+                 hole + 5);
+    unsigned placeholders = plan.placeholders;
     sma_sandbox_plan_fini(&plan);
+    sma_sandbox_remove_placeholders(config, placeholders);
     return SMA_ERR_OK;
 }
 
@@ -162,6 +187,61 @@ static enum sma_err probe(const struct sma_config *config, const struct sma_exec
     return err;
 }
 
+/* In a folder of its own: a command may write the project, and what lies there must not decide
+ * whether there are walls. Nor is anything shown that ship.json names. */
+static enum sma_err probe_apart(const struct sma_config *config,
+                                const struct sma_exec_options *options, struct sma_sandbox *sandbox,
+                                struct sma_error *error)
+{
+    const char *places[] = {"/tmp", "/dev/shm", config->state_dir};
+    struct sma_exec_options plain = *options;
+    plain.path_count = 0;
+    enum sma_err err = SMA_ERR_IO;
+    /* the next one where a disk is full or may not be written */
+    for (size_t i = 0; i < SMA_COUNT_OF(places) && err != SMA_ERR_OK && err != SMA_ERR_NOMEM; i++) {
+        char dir[PATH_MAX], state_dir[PATH_MAX + 8], empty[PATH_MAX + 16];
+        if (snprintf(dir, sizeof dir, "%s/shipmyagent-XXXXXX", places[i]) >= (int)sizeof dir ||
+            mkdtemp(dir) == NULL) {
+            err = sma_fail_os(error, errno, "no folder to try the sandbox in can be made in %s",
+                              places[i]);
+            continue;
+        }
+        (void)snprintf(state_dir, sizeof state_dir, "%s/.ship", dir);
+        (void)snprintf(empty, sizeof empty, "%s/.empty", state_dir);
+        const struct sma_config apart = {.project_dir = dir, .state_dir = state_dir};
+        err = mkdir(state_dir, 0700) == 0
+                  ? probe(&apart, &plain, sandbox, error)
+                  : sma_fail_os(error, errno, "%s cannot be made", state_dir);
+        (void)unlink(empty);
+        (void)rmdir(state_dir);
+        (void)rmdir(dir);
+    }
+    return err;
+}
+
+/* The walls stay whatever comes of it: without them nothing runs. */
+static enum sma_err try_project(const struct sma_config *config,
+                                const struct sma_exec_options *options, struct sma_sandbox *sandbox,
+                                struct sma_error *error)
+{
+    struct sma_sandbox tried = *sandbox;
+    struct sma_error detail = {.code = SMA_ERR_OK};
+    enum sma_err err = try_one(config, options, &tried, &detail);
+    if (err == SMA_ERR_NOMEM) {
+        *error = detail;
+        return err;
+    }
+    if (err != SMA_ERR_OK)
+        snprintf(sandbox->why, sizeof sandbox->why, "%.250s", detail.text);
+    else if (!tried.is_on)
+        snprintf(sandbox->why, sizeof sandbox->why,
+                 "commands are refused: the sandbox works, but not around this project or a folder "
+                 "of permissions.exec_shell.paths (%.100s)",
+                 strchr(tried.why, ':') + 2);
+    sandbox->is_blocked = err != SMA_ERR_OK || !tried.is_on;
+    return SMA_ERR_OK;
+}
+
 enum sma_err sma_sandbox_find(const struct sma_config *config,
                               const struct sma_exec_options *options,
                               struct sma_sandbox *ret_sandbox, struct sma_error *error)
@@ -177,9 +257,17 @@ enum sma_err sma_sandbox_find(const struct sma_config *config,
         snprintf(sandbox.why, sizeof sandbox.why,
                  "bubblewrap is not installed: apt install bubblewrap");
     } else {
-        SMA_TRY(probe(config, options, &sandbox, error));
+        SMA_TRY(probe_apart(config, options, &sandbox, error));
+        if (sandbox.is_on)
+            SMA_TRY(try_project(config, options, &sandbox, error));
+        if (sandbox.is_on)
+            sandbox_find_private(&sandbox.private, config->project_dir);
     }
-    if (!sandbox.is_on && options->mode == SMA_SANDBOX_REQUIRE)
+    bool has_hole = sandbox.is_on && sandbox.hole[0] != '\0';
+    if (has_hole) /* what `why` is for here: the sandbox stays on, which is better than none */
+        snprintf(sandbox.why, sizeof sandbox.why,
+                 "its walls have a hole: %s opens for writing inside", sandbox.hole);
+    if ((!sandbox.is_on || has_hole) && options->mode == SMA_SANDBOX_REQUIRE)
         return sma_fail(error, SMA_ERR_UNSUPPORTED, "%s, but %s",
                         options->says_mode
                             ? "ship.json: permissions.exec_shell.sandbox is \"require\""

@@ -1,21 +1,24 @@
 /*
- * sandbox_shown.c — ship.json as commands see it: secrets written into it are replaced.
+ * sandbox_shown.c — files that commands see in other words: ship.json without the secrets that are
+ * written into it, and what of git's settings is about the person.
  *
  * What a command writes is cleaned of secrets by value, but `base64 ship.json` says the same in
  * other words. So the file itself is another one in the sandbox when it holds any.
  */
-#include "sandbox.h"
+#include "sandbox_priv.h"
 
 #include "exec_env.h"
 #include "sma/sys.h"
+#include "sma/text.h"
 
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define SHIP_BYTES_MAX ((size_t)1024 * 1024)
-#define DEPTH_MAX 64
+#define GIT_BYTES_MAX ((size_t)256 * 1024)
 
 static bool is_placeholder(const char *text)
 {
@@ -106,5 +109,80 @@ enum sma_err sma_sandbox_show_ship(const char *path, const struct sma_secrets *s
     bool is_missing = *ret_text == NULL && (!is_readable || walk->is_changed);
     free(walk);
     json_decref(root);
+    return is_missing ? SMA_ERR_NOMEM : SMA_ERR_OK;
+}
+
+/* -- git --------------------------------------------------------------------------------------- */
+/* Who somebody is, and how files look; nothing that names a program, a file or a key. In small
+ * letters, as git compares them. Source: git-config(1), "Variables". */
+static const struct git_row
+{
+    const char *section, *name;
+} GIT_ROWS[] = {{"user", "name"},
+                {"user", "email"},
+                {"init", "defaultbranch"},
+                {"core", "autocrlf"},
+                {"safe", "directory"}};
+
+static bool is_git_row(struct sma_str section, struct sma_str name)
+{
+    for (size_t i = 0; i < SMA_COUNT_OF(GIT_ROWS); i++)
+        if (section.len == strlen(GIT_ROWS[i].section) && name.len == strlen(GIT_ROWS[i].name) &&
+            strncasecmp(section.ptr, GIT_ROWS[i].section, section.len) == 0 &&
+            strncasecmp(name.ptr, GIT_ROWS[i].name, name.len) == 0)
+            return true;
+    return false;
+}
+
+/* One file of settings, line by line. A value that goes on in the next line is left out. */
+static void put_git_rows(struct sma_buf *out, const char *text)
+{
+    struct sma_str section = SMA_STR("");
+    for (const char *at = text; *at != '\0';) {
+        struct sma_str line = {.ptr = at, .len = strcspn(at, "\n")};
+        at += line.len + (at[line.len] == '\n');
+        line = sma_str_trim(line);
+        if (line.len > 0 && line.ptr[0] == '[') {
+            const char *end = memchr(line.ptr, ']', line.len);
+            section.ptr = line.ptr + 1;
+            section.len = end == NULL ? 0 : (size_t)(end - section.ptr);
+            continue;
+        }
+        const char *equals = memchr(line.ptr, '=', line.len);
+        struct sma_str name = {.ptr = line.ptr,
+                               .len = equals == NULL ? 0 : (size_t)(equals - line.ptr)};
+        if (equals != NULL && line.ptr[line.len - 1] != '\\' &&
+            is_git_row(section, sma_str_trim(name)))
+            sma_buf_printf(out, "[%.*s]\n\t%.*s\n", (int)section.len, section.ptr, (int)line.len,
+                           line.ptr);
+    }
+}
+
+static void read_git_file(struct sma_buf *out, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    SMA_AUTO(sma_freep) char *bytes = NULL;
+    size_t len = 0;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+        sma_sys_read_file(sma_sys_real(), path, GIT_BYTES_MAX, &bytes, &len, NULL) == SMA_ERR_OK)
+        put_git_rows(out, bytes);
+}
+
+enum sma_err sma_sandbox_git_settings(const char *home, char **ret_text)
+{
+    const char *config = getenv("XDG_CONFIG_HOME");
+    struct sma_buf out;
+    *ret_text = NULL;
+    sma_buf_init(&out, 2 * GIT_BYTES_MAX);
+    /* in the order that git reads them in: the last word counts */
+    if (config != NULL && config[0] == '/')
+        read_git_file(&out, config, "git/config");
+    else
+        read_git_file(&out, home, ".config/git/config");
+    read_git_file(&out, home, ".gitconfig");
+    if (out.err == SMA_ERR_OK && out.len > 0)
+        *ret_text = strndup(out.ptr, out.len);
+    bool is_missing = out.err != SMA_ERR_OK || (out.len > 0 && *ret_text == NULL);
+    sma_buf_fini(&out);
     return is_missing ? SMA_ERR_NOMEM : SMA_ERR_OK;
 }

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,11 @@ void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls)
     rules->walls = walls;
 }
 
+void sma_tool_rules_set_unhidden(struct sma_tool_rules *rules, bool is_unhidden)
+{
+    atomic_store(&rules->is_unhidden, is_unhidden);
+}
+
 const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules)
 {
     return rules->policy;
@@ -100,6 +106,21 @@ static bool stays(void *user, struct sma_str path)
     return sma_guard_stays(checking->rules->files->guard, path);
 }
 
+/* Through a link it is another file's verdict that counts; asked about in any case. */
+static enum sma_policy_write judge_another(const struct sma_write_rules *rules,
+                                           const char *project_dir, const char *path,
+                                           enum sma_policy_write verdict)
+{
+    char full[PATH_MAX], real[PATH_MAX];
+    size_t len = strlen(project_dir);
+    verdict = verdict == SMA_POLICY_WRITE_FREE ? SMA_POLICY_WRITE_ASKED : verdict;
+    if (snprintf(full, sizeof full, "%s/%s", project_dir, path) >= PATH_MAX ||
+        realpath(full, real) == NULL || strncmp(real, project_dir, len) != 0 || real[len] != '/')
+        return verdict;
+    enum sma_policy_write found = sma_write_judge(rules, sma_str(real + len + 1)).verdict;
+    return found > verdict ? found : verdict;
+}
+
 /* The verdict that write_file gets. A link or a file of several names may be any other file. */
 static enum sma_policy_write may_write(void *user, struct sma_str path)
 {
@@ -115,8 +136,8 @@ static enum sma_policy_write may_write(void *user, struct sma_str path)
         verdict = sma_write_judge(&rules, sma_buf_str(&clean)).verdict;
         if (place == SMA_GUARD_NOWHERE)
             verdict = SMA_POLICY_WRITE_FREE; /* cp a b, where b is a file: b/a is not written */
-        else if (verdict == SMA_POLICY_WRITE_FREE && place == SMA_GUARD_ANOTHER)
-            verdict = SMA_POLICY_WRITE_ASKED;
+        else if (place == SMA_GUARD_ANOTHER)
+            verdict = judge_another(&rules, checking->rules->project_dir, clean.ptr, verdict);
     }
     sma_buf_fini(&clean);
     sma_buf_fini(&why);
@@ -253,6 +274,7 @@ enum sma_err check_put_item(struct checking *checking, struct check_texts *texts
         .program = sma_str(decision->program),
         .reason = sma_str(decision->reason),
         .grant_rule = sma_buf_str(&texts->grant_rule),
+        .program_rule = sma_str(checking->program_rule),
         .is_admin_only = is_admin_only,
         .is_owner_only = checking->is_owner_only,
     };
@@ -300,6 +322,27 @@ static enum sma_err read_script(void *user, const char *path, size_t max, char *
     }
     *ret_bytes = bytes;
     *ret_len = len;
+    return SMA_ERR_OK;
+}
+
+static enum sma_err look_at(void *user, const char *path, struct sma_policy_file_facts *ret_facts)
+{
+    (void)user;
+    struct stat stat_buf;
+    if (stat(path, &stat_buf) != 0)
+        return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? SMA_ERR_NOTFOUND
+                                                                            : SMA_ERR_IO;
+    const int64_t parts[7] = {
+        (int64_t)stat_buf.st_dev,          (int64_t)stat_buf.st_ino,
+        (int64_t)stat_buf.st_size,         (int64_t)stat_buf.st_mtim.tv_sec,
+        (int64_t)stat_buf.st_mtim.tv_nsec, (int64_t)stat_buf.st_ctim.tv_sec,
+        (int64_t)stat_buf.st_ctim.tv_nsec,
+    };
+    *ret_facts = (struct sma_policy_file_facts){.is_folder = S_ISDIR(stat_buf.st_mode),
+                                                .is_plain = S_ISREG(stat_buf.st_mode),
+                                                .size = (uint64_t)stat_buf.st_size};
+    _Static_assert(sizeof parts == sizeof ret_facts->identity, "what is compared is what is kept");
+    memcpy(ret_facts->identity, parts, sizeof parts);
     return SMA_ERR_OK;
 }
 
@@ -379,13 +422,37 @@ static size_t collect_rules(const struct checking *checking, struct sma_str *ret
     return count;
 }
 
+/* Would it run if this rule for its program were there besides? */
+struct proposal
+{
+    struct checking *checking;
+    const struct sma_policy_query *query;
+    struct sma_str *grants; /* with room for one more */
+    size_t grant_count;
+};
+
+static bool would_run(void *user, struct sma_str rule)
+{
+    struct proposal *proposal = user;
+    struct sma_policy_decision decision;
+    proposal->grants[proposal->grant_count] = rule;
+    sma_policy_decide_granted(proposal->checking->rules->policy, proposal->checking->shell,
+                              proposal->query, proposal->grants, proposal->grant_count + 1,
+                              &decision);
+    return decision.verdict == SMA_POLICY_ALLOW;
+}
+
 static enum sma_err check_command(struct checking *checking)
 {
     const struct sma_tool_rules *rules = checking->rules;
     struct sma_policy_query query = make_query(checking, checking->args.command);
-    struct sma_str grants[SMA_GRANT_COUNT_MAX + SMA_SKILL_RULE_COUNT_MAX];
-    sma_policy_decide_granted(rules->policy, checking->shell, &query, grants,
-                              collect_rules(checking, grants), &checking->check.decision);
+    struct sma_str grants[SMA_GRANT_COUNT_MAX + SMA_SKILL_RULE_COUNT_MAX + 1];
+    size_t grant_count = collect_rules(checking, grants);
+    sma_policy_decide_granted(rules->policy, checking->shell, &query, grants, grant_count,
+                              &checking->check.decision);
+    if (checking->check.decision.verdict == SMA_POLICY_ALLOW && atomic_load(&rules->is_unhidden))
+        check_decide(checking, SMA_TOOL_ASKS, "",
+                     "the project has too many files to hide all of its secrets from commands");
     enum sma_policy_verdict verdict = checking->check.decision.verdict;
     checking->check.verdict = verdict == SMA_POLICY_ALLOW ? SMA_TOOL_ALLOWED
                               : verdict == SMA_POLICY_ASK ? SMA_TOOL_ASKS
@@ -395,7 +462,8 @@ static enum sma_err check_command(struct checking *checking)
         return SMA_ERR_OK;
     }
     struct sma_policy_binding binding;
-    const struct sma_policy_files files = {.read = read_script, .list = list_folder};
+    const struct sma_policy_files files = {
+        .read = read_script, .list = list_folder, .look = look_at};
     enum sma_err err = sma_policy_bind(checking->shell, query.project_dir, &files, &binding);
     if (err != SMA_ERR_OK)
         return err;
@@ -408,9 +476,20 @@ static enum sma_err check_command(struct checking *checking)
     check_put_line(checking, &texts.title, checking->args.command, CHECK_TITLE_BYTES_MAX);
     check_put_details(checking, &texts.details, "command", checking->args.command,
                       rules->walls == NULL ? NULL : "sandbox", sma_str(rules->walls));
+    if ((binding.reads_unnamed || binding.loads_beside) && texts.details.len > 0) {
+        texts.details.len--; /* one more member of the object */
+        sma_buf_put_json_member(
+            &texts.details, "binding",
+            sma_str(binding.reads_unnamed ? SMA_REQUEST_BINDING_OPEN : SMA_REQUEST_BINDING_BESIDE));
+        sma_buf_put_char(&texts.details, '}');
+    }
     checking->is_owner_only = checking->check.decision.is_owner_only;
     if (!checking->is_owner_only)
         put_command_grant(checking, &query, &texts.grant_rule);
+    struct proposal proposal = {checking, &query, grants, grant_count};
+    if (!checking->is_owner_only)
+        checking->program_rule =
+            sma_policy_find_read_rule(checking->args.command, would_run, &proposal);
     err = check_put_item(checking, &texts, "exec_shell", true);
     check_fini_texts(&texts);
     return err;

@@ -28,6 +28,9 @@ void sma_tool_rules_destroy(struct sma_tool_rules *rules); /* accepts NULL */
 /** Say on cards between what walls commands run: one of SMA_REQUEST_SANDBOX_*, a constant. Before
  *  the rules are shared. */
 void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls);
+/** Not every secret of the project could be hidden from commands: none runs unasked until one could
+ *  be started in which they all were. Thread: any. */
+void sma_tool_rules_set_unhidden(struct sma_tool_rules *rules, bool is_unhidden);
 /** Of the configuration's `exec_shell`; lives as long as the rules. */
 const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules);
 /** Two lines for the start log and `status`, "commands: ..." and "files: ...", each ended by a
@@ -46,6 +49,7 @@ struct sma_tool_check
     uint8_t digest[32];
     bool is_complete; /* false: the digest cannot tell all; agreed to once at most */
     struct sma_policy_decision decision; /* rule, program, reason: for the audit line */
+    uint8_t leaves_to;                   /* ALLOWED: as in struct sma_tool_answer */
 };
 /**
  * @wall_ms   now, for grants

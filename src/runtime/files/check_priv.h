@@ -6,6 +6,8 @@
 #include "runtime/files/file_tools_priv.h"
 #include "runtime/web/rules.h"
 
+#include <stdatomic.h>
+
 #define CHECK_TITLE_BYTES_MAX 200
 
 struct sma_tool_rules
@@ -15,6 +17,7 @@ struct sma_tool_rules
     struct sma_file_tools *files;
     struct sma_web_rules *web;
     char *project_dir;
+    atomic_bool is_unhidden;
     const char *walls; /* SMA_REQUEST_SANDBOX_*, NULL: not known */
 };
 
@@ -28,7 +31,8 @@ struct checking
     int64_t wall_ms;
     struct sma_shell *shell;
     struct sma_tool_check check;
-    bool is_owner_only; /* what is asked is for owners */
+    bool is_owner_only;       /* what is asked is for owners */
+    const char *program_rule; /* see struct sma_request_item; NULL: none */
     struct sma_buf *item, *why;
 };
 

@@ -1,17 +1,15 @@
 /* guard.c — names, and opening beneath the root. See guard.h. */
 #include "runtime/files/guard_priv.h"
 
+#include "runtime/secrets/secret_files.h"
+#include "sma/beneath.h"
 #include "sma/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define RACE_COUNT_MAX 16 /* openat2 gives EAGAIN while something is renamed */
 
 /* -- names ------------------------------------------------------------------------------------- */
 /* Names are compared without case: some file systems do. */
@@ -27,10 +25,16 @@ static bool is_name(struct sma_str name, const char *wanted)
     return sma_str_is_equal_nocase(name, sma_str(wanted));
 }
 
-static bool is_secret_name(struct sma_str name)
+/* `.env*` for every use; other keys may be put there, which people are asked about as of any file.
+ * Those that are keys by their bytes are looked at when they are open. */
+static bool is_secret_name(struct sma_str name, bool is_in_git, bool is_last,
+                           enum sma_guard_use use)
 {
-    return has_prefix(name, ".env") && !is_name(name, ".env.example") &&
-           !is_name(name, ".env.sample") && !is_name(name, ".env.template");
+    const struct sma_secret_row *row = sma_secret_find(name, is_in_git, is_last);
+    if (row != NULL && row->is_of_git)
+        return true;
+    return row != NULL && row->holds[0] == '\0' &&
+           (use != SMA_GUARD_WRITE || has_prefix(name, ".env"));
 }
 
 static bool is_below(struct sma_str path, const char *folder)
@@ -60,15 +64,9 @@ static bool is_output(struct sma_str path)
            memchr(path.ptr + folder.len, '/', path.len - folder.len) == NULL;
 }
 
-static bool is_git_secret(struct sma_str name)
-{
-    return is_name(name, "config") || is_name(name, "credentials") ||
-           is_name(name, "config.worktree");
-}
-
 enum sma_guard_class sma_guard_classify(struct sma_str path, enum sma_guard_use use)
 {
-    bool is_in_git = false;
+    bool is_in_git = false, is_in_folder = false; /* a repository, also a bare one; .git itself */
     size_t from = 0;
     if (use == SMA_GUARD_OUTPUT)
         return is_output(path) ? SMA_GUARD_PLAIN : SMA_GUARD_PROTECTED;
@@ -76,14 +74,14 @@ enum sma_guard_class sma_guard_classify(struct sma_str path, enum sma_guard_use 
         if (i < path.len && path.ptr[i] != '/')
             continue;
         struct sma_str name = {path.ptr + from, i - from};
-        if (is_secret_name(name) || (is_name(name, ".ship") && !is_open_state(path, use)))
+        if (is_secret_name(name, is_in_git, i == path.len, use) ||
+            (is_name(name, ".ship") && !is_open_state(path, use)))
             return SMA_GUARD_PROTECTED;
-        if (is_in_git && is_git_secret(name))
-            return SMA_GUARD_PROTECTED;
-        is_in_git |= is_name(name, ".git");
+        is_in_git |= sma_secret_is_git(name);
+        is_in_folder |= is_name(name, ".git");
         from = i + 1;
     }
-    if (is_in_git && use == SMA_GUARD_WRITE)
+    if (is_in_folder && use == SMA_GUARD_WRITE)
         return SMA_GUARD_PROTECTED;
     bool is_ship_json = is_name(path, "ship.json");
     if (is_ship_json && use == SMA_GUARD_SEND)
@@ -144,56 +142,11 @@ enum sma_err sma_guard_clean(const struct sma_guard *guard, struct sma_str path,
 }
 
 /* -- opening ----------------------------------------------------------------------------------- */
-static int open_resolved(int root, const char *path, int flags, uint64_t resolve)
-{
-    bool is_path_only = (flags & O_PATH) != 0; /* openat2 refuses other flags with it */
-    flags |= O_CLOEXEC | (is_path_only ? 0 : O_NONBLOCK | O_NOCTTY);
-    struct open_how how = {.flags = (uint64_t)flags,
-                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve};
-    int fd = -1;
-    for (int i = 0; i < RACE_COUNT_MAX; i++) {
-        fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
-        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
-            break;
-    }
-    return fd;
-}
-
-/* Without openat2: every component by itself, and no link at all. */
-int guard_open_by_parts(int root, const char *path, int flags)
-{
-    int fd = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    for (const char *at = path; fd >= 0 && *at != '\0';) {
-        const char *end = strchrnul(at, '/');
-        char name[256];
-        if ((size_t)(end - at) >= sizeof name) {
-            close(fd);
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        memcpy(name, at, (size_t)(end - at));
-        name[end - at] = '\0';
-        bool is_last = *end == '\0';
-        int next = openat(fd, name,
-                          is_last ? flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-                                  : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int saved = errno;
-        close(fd);
-        errno = saved;
-        fd = next;
-        at = is_last ? end : end + 1;
-    }
-    return fd;
-}
-
 int guard_open_plain(const struct sma_guard *guard, const char *path, int flags)
 {
-    const char *name = path[0] == '\0' ? "." : path;
     if (guard->has_openat2)
-        return open_resolved(guard->root_fd, name, flags, RESOLVE_NO_SYMLINKS);
-    if (path[0] == '\0')
-        return openat(guard->root_fd, ".", flags | O_CLOEXEC);
-    return guard_open_by_parts(guard->root_fd, path, flags);
+        return sma_open_beneath(guard->root_fd, path, flags, SMA_BENEATH_NO_LINKS);
+    return sma_open_by_parts(guard->root_fd, path, flags);
 }
 
 /* Where is what was opened, really? false: outside, or it cannot be told. */
@@ -253,7 +206,9 @@ enum sma_err guard_refuse_protected(struct sma_buf *why, struct sma_str path)
 static int open_linked(const struct sma_guard *guard, const char *path, int flags,
                        enum sma_guard_use use, bool *ret_is_protected)
 {
-    int fd = guard->has_openat2 ? open_resolved(guard->root_fd, path, flags, 0) : -1;
+    int fd = guard->has_openat2
+                 ? sma_open_beneath(guard->root_fd, path, flags, SMA_BENEATH_INNER_LINKS)
+                 : -1;
     char real[PATH_MAX];
     if (fd < 0)
         return -1;
@@ -262,8 +217,34 @@ static int open_linked(const struct sma_guard *guard, const char *path, int flag
     return fd;
 }
 
-enum sma_err guard_open_any(const struct sma_guard *guard, struct sma_str path, int flags,
-                            enum sma_guard_use use, int *ret_fd, struct sma_buf *why)
+static bool is_another(void *user, const char *path)
+{
+    const struct stat *wanted = user;
+    struct stat facts;
+    return stat(path, &facts) != 0 || facts.st_dev != wanted->st_dev ||
+           facts.st_ino != wanted->st_ino;
+}
+
+/* By its bytes, under its own name: a link may have another. What the settings of git include is of
+ * their kind. */
+static bool is_secret_inside(const struct sma_guard *guard, int fd)
+{
+    char real[PATH_MAX];
+    struct stat facts;
+    if (snprintf(real, sizeof real, "%s/.git/config", guard->root) < (int)sizeof real &&
+        fstat(fd, &facts) == 0 && !sma_secret_files_included(real, is_another, &facts) &&
+        sma_secret_file_holds(fd, sma_secret_find(SMA_STR("config"), true, true)))
+        return true;
+    if (!find_real_path(guard, fd, real, sizeof real))
+        return false;
+    const char *slash = strrchr(real, '/');
+    const struct sma_secret_row *row =
+        sma_secret_find(sma_str(slash == NULL ? real : slash + 1), false, true);
+    return row != NULL && row->holds[0] != '\0' && sma_secret_file_holds(fd, row);
+}
+
+static enum sma_err open_as_written(const struct sma_guard *guard, struct sma_str path, int flags,
+                                    enum sma_guard_use use, int *ret_fd, struct sma_buf *why)
 {
     if (sma_guard_classify(path, use) == SMA_GUARD_PROTECTED)
         return guard_refuse_protected(why, path);
@@ -286,6 +267,23 @@ enum sma_err guard_open_any(const struct sma_guard *guard, struct sma_str path, 
     return SMA_ERR_OK;
 }
 
+enum sma_err guard_open_any(const struct sma_guard *guard, struct sma_str path, int flags,
+                            enum sma_guard_use use, int *ret_fd, struct sma_buf *why)
+{
+    size_t said = why->len;
+    enum sma_err err = open_as_written(guard, path, flags, use, ret_fd, why);
+    struct sma_buf found;
+    if (err != SMA_ERR_NOTFOUND)
+        return err;
+    sma_buf_init(&found, SMA_GUARD_PATH_BYTES_MAX * 2);
+    if (guard_find_name(guard, path, &found)) { /* checked anew: it is another name */
+        why->len = said;
+        err = open_as_written(guard, sma_buf_str(&found), flags, use, ret_fd, why);
+    }
+    sma_buf_fini(&found);
+    return err;
+}
+
 enum sma_err sma_guard_open(const struct sma_guard *guard, struct sma_str path,
                             enum sma_guard_use use, int *ret_fd, struct stat *ret_stat,
                             struct sma_buf *why)
@@ -305,6 +303,8 @@ enum sma_err sma_guard_open(const struct sma_guard *guard, struct sma_str path,
         err = guard_refuse(why, path, " is a pipe, a socket or a device: expected a file.");
     else if (guard_is_protected_link(guard, &stat, use))
         err = guard_refuse(why, path, " is, or may be, another name of a protected file.");
+    else if (use != SMA_GUARD_WRITE && use != SMA_GUARD_OUTPUT && is_secret_inside(guard, fd))
+        err = guard_refuse_protected(why, path);
     if (err != SMA_ERR_OK) {
         close(fd);
         return err;
@@ -415,10 +415,7 @@ enum sma_err sma_guard_create(const char *project_dir, struct sma_guard **ret_gu
     }
     for (size_t len = strlen(guard->root); len > 1 && guard->root[len - 1] == '/'; len--)
         guard->root[len - 1] = '\0';
-    int fd = open_resolved(guard->root_fd, ".", O_PATH | O_DIRECTORY, 0);
-    guard->has_openat2 = fd >= 0;
-    if (fd >= 0)
-        close(fd);
+    guard->has_openat2 = true; /* where it is missing, beneath.h does without */
     *ret_guard = guard;
     return SMA_ERR_OK;
 }

@@ -1,6 +1,7 @@
 /* write_judge.c — see write_judge.h. */
 #include "runtime/files/write_judge.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/files/served.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/skills/places.h"
@@ -94,14 +95,19 @@ struct sma_write_judgement sma_write_judge(const struct sma_write_rules *rules, 
     if (said == SMA_FILE_REFUSE)
         return (struct sma_write_judgement){SMA_POLICY_WRITE_REFUSED, rule,
                                             "writing it is not permitted"};
-    if (sma_file_is_owner_only(path))
-        return (struct sma_write_judgement){
-            SMA_POLICY_WRITE_OWNER, "",
-            "it changes what this agent is and may do, or what programs run"};
     if (sma_skill_place_holds(rules->config, path))
         return (struct sma_write_judgement){SMA_POLICY_WRITE_OWNER, "skills.paths",
                                             "it changes what guides this agent"};
+    const char *owners = sma_file_owner_reason(path);
+    if (owners != NULL)
+        return (struct sma_write_judgement){SMA_POLICY_WRITE_OWNER, "", owners};
+    const char *why;
+    enum sma_policy_write decisive = sma_decisive_judge(rules->config, path, &why);
+    if (decisive == SMA_POLICY_WRITE_OWNER)
+        return (struct sma_write_judgement){decisive, "", why};
     enum sma_policy_write script = judge_script(rules, path);
+    if (decisive > script)
+        return (struct sma_write_judgement){decisive, "", why};
     if (script != SMA_POLICY_WRITE_FREE)
         return (struct sma_write_judgement){script, "", "it writes a script that a rule lets run"};
     bool is_shown = is_served(rules, path);

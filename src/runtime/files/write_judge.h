@@ -2,8 +2,8 @@
  * write_judge.h — may a file of the project be written, whoever writes it: write_file, edit_file,
  * or a command?
  *
- * One verdict for one path: what only owners may change (owner_files.h, and the folders of
- * skills.paths) and scripts that rules run are always asked; the rest is for `write_repo` and
+ * One verdict for one path: what only owners may change (owner_files.h, decisive.h, and the folders
+ * of skills.paths) and scripts that rules run are always asked; the rest is for `write_repo` and
  * grants of people. Names that begin with a dot,
  * and the files of `public/` that the API serves (served.h), are asked about as well unless a
  * pattern of `write_repo` or a grant names them. Links and special files are not looked at here.

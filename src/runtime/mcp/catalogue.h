@@ -42,6 +42,7 @@ struct sma_mcp_server
     uint32_t tool_count;
     uint8_t trust;          /* enum sma_mcp_trust of policy_mcp.h, by its entry in mcp.json */
     uint32_t dropped_count; /* tools it listed that are not here */
+    bool is_remote; /* what it gets may leave this machine: over the network, or it has one */
 };
 
 struct sma_mcp_tool

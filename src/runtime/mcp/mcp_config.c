@@ -5,10 +5,9 @@
 #include "mcp_config.h"
 
 #include "runtime/json/json_read.h"
-#include "sma/sys.h"
+#include "sma/beneath.h"
 #include "sma/text.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static void warn_unknown(const struct sma_mcp_config_options *options, const jso
 }
 
 /* -- values ------------------------------------------------------------------------------------ */
-/* `${NAME}` anywhere; what is no name stays as it is. */
+/* `${NAME}`, `${NAME:-x}` and `${NAME-x}` anywhere; what is no name stays as it is. */
 static char *substitute(struct reading *reading, const char *where, const char *value)
 {
     struct sma_buf text;
@@ -106,7 +105,7 @@ static char *substitute(struct reading *reading, const char *where, const char *
     sma_buf_put_text(&text, "");
     for (const char *at = value; *at != '\0';) {
         const char *end = at[0] == '$' && at[1] == '{' ? strchr(at, '}') : NULL;
-        char name[128];
+        char name[512];
         size_t len = end == NULL ? 0 : (size_t)(end - at) - 2;
         if (len == 0 || len >= sizeof name) {
             sma_buf_put_char(&text, *at++);
@@ -114,7 +113,15 @@ static char *substitute(struct reading *reading, const char *where, const char *
         }
         memcpy(name, at + 2, len);
         name[len] = '\0';
+        char *instead = strchr(name, '-'); /* no name holds one */
+        bool is_empty_too = instead != NULL && instead > name && instead[-1] == ':';
+        if (instead != NULL) {
+            instead[is_empty_too ? -1 : 0] = '\0';
+            instead++;
+        }
         const char *found = reading->options->find(reading->options->user, name);
+        if (instead != NULL && (found == NULL || (is_empty_too && found[0] == '\0')))
+            found = instead;
         if (found == NULL)
             warn(reading->options,
                  "servers.%s.%s: the variable %s is not set, so it is empty; set it in .env",
@@ -465,13 +472,10 @@ static enum sma_err load(const struct sma_mcp_config_options *options,
                          struct sma_mcp_config *config, struct sma_error *error)
 {
     struct storage *storage = config->storage;
-    char path[PATH_MAX];
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
-    if (snprintf(path, sizeof path, "%s/" SMA_MCP_CONFIG_FILE, options->project_dir) >= PATH_MAX)
-        return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
-    enum sma_err err =
-        sma_sys_read_file(sma_sys_real(), path, SMA_MCP_CONFIG_BYTES_MAX, &bytes, &len, error);
+    enum sma_err err = sma_read_beneath(options->project_dir, SMA_MCP_CONFIG_FILE,
+                                        SMA_MCP_CONFIG_BYTES_MAX, &bytes, &len, error);
     if (err == SMA_ERR_NOTFOUND)
         return SMA_ERR_OK;
     if (err == SMA_ERR_TOOBIG)

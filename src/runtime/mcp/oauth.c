@@ -319,7 +319,8 @@ void sma_oauth_came(struct sma_oauth *oauth, struct sma_str query)
         return;
     }
     bool has_issuer = find_value(query, "iss", issuer, sizeof issuer);
-    if ((has_issuer || oauth->tells_issuer) && strcmp(issuer, oauth->issuer) != 0) {
+    if ((has_issuer || oauth->tells_issuer) &&
+        !oauth_is_same_issuer(sma_str(issuer), sma_str(oauth->issuer))) {
         oauth_fail(oauth, "the browser came back from another authorization server (iss)");
         return;
     }

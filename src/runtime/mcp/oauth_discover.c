@@ -33,6 +33,8 @@ static void add_place(struct sma_oauth *oauth, const char *url, bool has_path_fi
     sma_buf_put_text(&text, middle);
     if (err == SMA_ERR_OK && has_path)
         err = sma_mcp_url_put_path(&text, url);
+    while (text.len > 0 && text.ptr[text.len - 1] == '/') /* RFC 8414 §3.1: before it is put in */
+        text.ptr[--text.len] = '\0';
     bool is_new =
         err == SMA_ERR_OK && text.err == SMA_ERR_OK && oauth->place_count < OAUTH_PLACE_COUNT_MAX;
     for (size_t i = 0; is_new && i < oauth->place_count; i++)
@@ -182,8 +184,7 @@ static void set_endpoint(struct sma_oauth *oauth, char **into, const json_t *roo
         (void)oauth_may_ask(oauth, *into, member); /* else it fails */
 }
 
-/* "https://a" and "https://a/" are one issuer. */
-static bool is_same_issuer(struct sma_str a, struct sma_str b)
+bool oauth_is_same_issuer(struct sma_str a, struct sma_str b)
 {
     a.len -= a.len > 0 && a.ptr[a.len - 1] == '/';
     b.len -= b.len > 0 && b.ptr[b.len - 1] == '/';
@@ -197,7 +198,7 @@ static void on_server(struct sma_oauth *oauth, const json_t *root)
     /* 2025-03-26: nobody named it, so it is whoever speaks for the server's own origin */
     bool is_unnamed = oauth->token.resource == NULL && issuer.len > 0 &&
                       sma_mcp_url_is_same_origin(issuer.ptr, oauth->issuer);
-    if (!is_unnamed && !is_same_issuer(issuer, sma_str(oauth->issuer))) {
+    if (!is_unnamed && !oauth_is_same_issuer(issuer, sma_str(oauth->issuer))) {
         oauth_fail(oauth, "the metadata of its authorization server names another issuer: %.150s",
                    issuer.len == 0 ? "none" : issuer.ptr);
         return;

@@ -114,8 +114,9 @@ static void begin_with_client(struct sma_oauth *oauth)
 void oauth_begin_grant(struct sma_oauth *oauth)
 {
     bool is_known = oauth->token.client_id != NULL &&
-                    (oauth->has_own_client || (oauth->known_issuer != NULL &&
-                                               strcmp(oauth->known_issuer, oauth->issuer) == 0));
+                    (oauth->has_own_client ||
+                     (oauth->known_issuer != NULL &&
+                      oauth_is_same_issuer(sma_str(oauth->known_issuer), sma_str(oauth->issuer))));
     oauth_set(oauth, &oauth->token.issuer, sma_str(oauth->issuer));
     if (oauth->token.resource == NULL) /* no metadata says how it calls itself */
         oauth_set(oauth, &oauth->token.resource, sma_str(oauth->server_url));

@@ -66,4 +66,7 @@ void oauth_on_device(struct sma_oauth *oauth, int status, struct sma_str body, i
 void oauth_ask_token(struct sma_oauth *oauth);
 void oauth_on_token(struct sma_oauth *oauth, int status, struct sma_str body, int64_t now_ms);
 
+/** "https://a/x" and "https://a/x/" are one issuer. */
+bool oauth_is_same_issuer(struct sma_str a, struct sma_str b);
+
 #endif

@@ -13,6 +13,7 @@
 #define SESSION_MAGIC 0x6d637073u
 #define LOG_COUNT_MAX 20 /* lines of one server in LOG_NS; the rest is not said */
 #define LOG_NS (60 * SMA_NS_PER_S)
+#define TOO_DEEP "the server's answer is no JSON, or too deep"
 
 _Static_assert(SMA_MCP_MESSAGE_BYTES_MAX <= SMA_JSON_BYTES_MAX, "a message can be read");
 
@@ -295,6 +296,10 @@ const char *session_call_method(enum sma_mcp_call_kind kind)
 static void on_call_result(struct sma_mcp_session *session, struct session_request *request,
                            const json_t *result)
 {
+    if (session->is_cut) {
+        session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL, SMA_STR(TOO_DEEP));
+        return;
+    }
     bool wants_more = session->is_modern && sma_str_is_equal(sma_json_str(result, "resultType"),
                                                              SMA_STR("input_required"));
     if (wants_more) {
@@ -303,14 +308,16 @@ static void on_call_result(struct sma_mcp_session *session, struct session_reque
             session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL, sma_str(why));
         return;
     }
-    if (!json_is_object(result)) {
+    if (result == NULL) {
         session_answer(session, request, SMA_MCP_PROTOCOL_ERROR, NULL,
                        SMA_STR("the server's answer holds neither a result nor an error"));
         return;
     }
-    session_answer(session, request,
-                   json_is_true(sma_json_get(result, "isError")) ? SMA_MCP_TOOL_ERROR : SMA_MCP_OK,
-                   result, SMA_STR(""));
+    const json_t *flag = sma_json_get(result, "isError");
+    bool is_error = json_is_true(flag) || json_number_value(flag) != 0 ||
+                    sma_str_is_equal_nocase(sma_json_str_of(flag), SMA_STR("true"));
+    session_answer(session, request, is_error ? SMA_MCP_TOOL_ERROR : SMA_MCP_OK, result,
+                   SMA_STR(""));
 }
 
 /* The probe was given up and a handshake begun, and now it is answered: a server that starts slowly
@@ -352,12 +359,15 @@ static void on_answer(struct sma_mcp_session *session, const json_t *message)
     }
     enum session_kind kind = request->kind;
     session->has_answered = true;
+    session->unclear_count = 0;
     if (kind == SESSION_CALL && error != NULL) {
         on_call_error(session, request, error);
         return;
     }
-    if (kind == SESSION_CALL) {
-        on_call_result(session, request, result);
+    if (kind == SESSION_CALL) { /* null: it was done, and there is nothing to say */
+        json_t *empty = json_is_null(json_object_get(message, "result")) ? json_object() : NULL;
+        on_call_result(session, request, empty != NULL ? empty : result);
+        json_decref(empty);
         return;
     }
     session_close(session, request);
@@ -417,14 +427,25 @@ static void ping(struct sma_mcp_session *session)
         session_close(session, request); /* no memory: not now */
 }
 
+/* Judged by what works, whatever the failure was called: a session that the server has forgotten
+ * ends in many words. Then a ping decides. */
+static void note_unclear(struct sma_mcp_session *session)
+{
+    session->unclear_count++;
+    if (sma_mcp_session_is_doubtful(session))
+        ping(session);
+}
+
 static void take_one(struct sma_mcp_session *session, const json_t *message, struct sma_str text)
 {
     const json_t *id = sma_json_get(message, "id");
     struct sma_str method = sma_json_str(message, "method");
-    bool is_answer =
-        sma_json_get(message, "result") != NULL || sma_json_get(message, "error") != NULL;
+    bool is_answer = json_object_get(message, "result") != NULL || /* null is one, too */
+                     sma_json_get(message, "error") != NULL;
     session->has_answered = false;
-    if (method.len > 0 && id == NULL)
+    if (method.len > 0 && session->is_cut)
+        count_garbage(session, text);
+    else if (method.len > 0 && id == NULL)
         session_take_notification(session, method, sma_json_get(message, "params"));
     else if (method.len > 0 && (json_is_string(id) || json_is_integer(id)))
         session_take_request(session, id, method, sma_json_get(message, "params"));
@@ -476,7 +497,7 @@ static void fail_broken(struct sma_mcp_session *session, struct sma_str message)
     bool is_answer = memmem(head.ptr, edge, "\"result\"", 8) != NULL ||
                      memmem(head.ptr, edge, "\"error\"", 7) != NULL;
     if (is_answer && !is_request)
-        (void)fail_unread(session, head, tail, "the server's answer is no JSON, or too deep");
+        (void)fail_unread(session, head, tail, TOO_DEEP);
 }
 
 void sma_mcp_session_skip(struct sma_mcp_session *session, struct sma_str head, struct sma_str tail,
@@ -498,7 +519,7 @@ void sma_mcp_session_take(struct sma_mcp_session *session, struct sma_str messag
     json_t *root = NULL;
     bool is_text = message.ptr[0] == '{' || message.ptr[0] == '[';
     enum sma_err err = is_text && message.len <= SMA_MCP_MESSAGE_BYTES_MAX
-                           ? session_read(message, &root)
+                           ? session_read(message, &root, &session->is_cut)
                            : SMA_ERR_BADINPUT;
     if (err != SMA_ERR_OK) {
         if (message.ptr[0] == '{') /* an answer, too deep or broken: nobody need wait for it */
@@ -554,6 +575,7 @@ static void time_out(struct sma_mcp_session *session, struct session_request *re
         session_answer(session, request, SMA_MCP_UNKNOWN, NULL,
                        is_at_limit ? SMA_STR("it took too long, whatever progress it told of")
                                    : SMA_STR("no answer in time"));
+        session->unclear_count++;
         ping(session);
         return;
     }
@@ -660,6 +682,8 @@ void sma_mcp_session_fail(struct sma_mcp_session *session, uint64_t id,
     enum session_kind kind = request->kind;
     if (kind == SESSION_CALL) {
         session_answer(session, request, outcome, NULL, why);
+        if (outcome != SMA_MCP_NOT_CONNECTED) /* that was said clearly */
+            note_unclear(session);
         return;
     }
     session_close(session, request);
@@ -667,6 +691,8 @@ void sma_mcp_session_fail(struct sma_mcp_session *session, uint64_t id,
         on_discover(session, NULL);
     else if (kind == SESSION_INITIALIZE)
         session_fail(session, "the handshake failed");
+    else if (kind == SESSION_PING && sma_mcp_session_is_doubtful(session))
+        session_fail(session, "it gives no readable answers any more");
     else if (kind == SESSION_LISTEN && outcome != SMA_MCP_PROTOCOL_ERROR)
         session->listen_ns = session->now_ns + SMA_MCP_LISTEN_MS * SMA_NS_PER_MS; /* it broke */
     else if (kind != SESSION_LISTEN && kind != SESSION_PING)
@@ -682,14 +708,14 @@ void sma_mcp_session_end(struct sma_mcp_session *session, struct sma_str why)
 }
 
 /* -- looking ----------------------------------------------------------------------------------- */
+bool sma_mcp_session_is_doubtful(const struct sma_mcp_session *session)
+{
+    return session->state == SESSION_READY && session->unclear_count >= SMA_MCP_UNCLEAR_COUNT_MAX;
+}
+
 bool sma_mcp_session_is_ready(const struct sma_mcp_session *session)
 {
     return session->state == SESSION_READY;
-}
-
-bool sma_mcp_session_is_modern(const struct sma_mcp_session *session)
-{
-    return session->is_modern;
 }
 
 const char *sma_mcp_session_version(const struct sma_mcp_session *session)
@@ -710,9 +736,9 @@ bool sma_mcp_session_has_open(const struct sma_mcp_session *session, uint64_t id
     return false;
 }
 
-size_t sma_mcp_session_open_count(const struct sma_mcp_session *session)
+const char *sma_mcp_session_left_names(const struct sma_mcp_session *session)
 {
-    return session->call_count;
+    return session->left_names;
 }
 
 struct sma_mcp_session_counts sma_mcp_session_count(const struct sma_mcp_session *session)

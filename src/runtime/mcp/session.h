@@ -143,9 +143,10 @@ void sma_mcp_session_elicited(struct sma_mcp_session *session, uint64_t id,
 void sma_mcp_session_sampled(struct sma_mcp_session *session, uint64_t id,
                              const struct sma_mcp_sampled *sampled, uint64_t now_ns);
 
+/** Calls in a row had no readable answer, and the ping that asks what that means has none yet. */
+bool sma_mcp_session_is_doubtful(const struct sma_mcp_session *session);
 /** The handshake is over and the first list is there. */
 bool sma_mcp_session_is_ready(const struct sma_mcp_session *session);
-bool sma_mcp_session_is_modern(const struct sma_mcp_session *session);
 /** "2025-11-25"; "" = not known yet. */
 const char *sma_mcp_session_version(const struct sma_mcp_session *session);
 /** What it offers, as a catalogue of this server alone (is_allowed is true everywhere); NULL before
@@ -153,7 +154,6 @@ const char *sma_mcp_session_version(const struct sma_mcp_session *session);
 const struct sma_mcp_catalogue *sma_mcp_session_offer(const struct sma_mcp_session *session);
 /** Is request `id`, as it went out, still to be answered? */
 bool sma_mcp_session_has_open(const struct sma_mcp_session *session, uint64_t id);
-size_t sma_mcp_session_open_count(const struct sma_mcp_session *session);
 
 struct sma_mcp_session_counts
 {
@@ -163,5 +163,8 @@ struct sma_mcp_session_counts
     uint64_t left_out; /* tools that could not be offered */
 };
 struct sma_mcp_session_counts sma_mcp_session_count(const struct sma_mcp_session *session);
+/** The first of what was left out, by name, each with why: "a (...), b (...)"; clean, may be empty.
+ *  The session's, until the next list. */
+const char *sma_mcp_session_left_names(const struct sma_mcp_session *session);
 
 #endif

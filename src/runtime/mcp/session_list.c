@@ -45,26 +45,38 @@ static size_t depth_of(const char *json)
     return deepest;
 }
 
-/* @return as compact text to be freed; NULL: no tool can be offered with it */
-static char *read_schema(const json_t *tool)
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+
+static bool is_object_type(const json_t *type)
+{
+    bool is = type == NULL || sma_str_is_equal(sma_json_str_of(type), SMA_STR("object"));
+    for (size_t i = 0; i < json_array_size(type) && !is; i++) /* ["object", "null"] */
+        is = sma_str_is_equal(sma_json_str_of(json_array_get(type, i)), SMA_STR("object"));
+    return is;
+}
+
+/* @return as compact text to be freed; NULL: no tool can be offered with it, *ret_why */
+static char *read_schema(const json_t *tool, const char **ret_why)
 {
     const json_t *schema = sma_json_get(tool, "inputSchema");
     if (schema == NULL)
         return strdup("{\"type\":\"object\"}");
-    const json_t *type = json_object_get(schema, "type");
-    if (!json_is_object(schema) ||
-        (type != NULL && !sma_str_is_equal(sma_json_str_of(type), SMA_STR("object"))))
+    *ret_why = "its schema is no object";
+    if (!json_is_object(schema) || !is_object_type(sma_json_get(schema, "type")))
         return NULL;
     json_t *copy = json_copy((json_t *)(uintptr_t)schema);
-    if (copy != NULL && type == NULL)
+    if (copy != NULL)
         (void)json_object_set_new(copy, "type", json_string("object")); /* checked below */
     char *text = copy == NULL ? NULL : json_dumps(copy, JSON_COMPACT);
     json_decref(copy);
-    if (text != NULL &&
-        (strlen(text) > SMA_MCP_SCHEMA_BYTES_MAX || depth_of(text) > SMA_MCP_SCHEMA_DEPTH_MAX)) {
-        free(text);
-        return NULL;
-    }
+    bool is_deep = text != NULL && depth_of(text) > SMA_MCP_SCHEMA_DEPTH_MAX;
+    bool is_large = text != NULL && strlen(text) > SMA_MCP_SCHEMA_BYTES_MAX;
+    *ret_why = is_deep    ? "nested deeper than " TEXT(SMA_MCP_SCHEMA_DEPTH_MAX)
+               : is_large ? "its schema is too large"
+                          : "out of memory";
+    if (is_deep || is_large)
+        free(SMA_TAKE(text));
     return text;
 }
 
@@ -105,9 +117,15 @@ static bool add_tool(struct sma_mcp_session *session, const json_t *item, struct
                                 .name = sma_json_str(item, "name"),
                                 .is_allowed = true};
     SMA_AUTO(sma_freep)
-    char *schema = sma_mcp_is_name(tool.name) && !is_task_only(item) ? read_schema(item) : NULL;
-    if (schema == NULL || (session->options.has_headers &&
-                           !sma_mcp_header_marks_are_good(sma_json_get(item, "inputSchema"))))
+    char *schema = NULL;
+    listing->why = is_task_only(item) ? "it runs as a task alone" : "its name";
+    if (sma_mcp_is_name(tool.name) && !is_task_only(item))
+        schema = read_schema(item, &listing->why);
+    if (schema == NULL)
+        return false;
+    listing->why = "its x-mcp-header marks";
+    if (session->options.has_headers &&
+        !sma_mcp_header_marks_are_good(sma_json_get(item, "inputSchema")))
         return false;
     struct sma_str title = sma_json_str(item, "title");
     if (title.len == 0)
@@ -120,6 +138,7 @@ static bool add_tool(struct sma_mcp_session *session, const json_t *item, struct
     tool.is_destructive = read_hint(annotations, "destructiveHint", true);
     tool.is_idempotent = read_hint(annotations, "idempotentHint", false);
     tool.is_open_world = read_hint(annotations, "openWorldHint", true);
+    listing->why = "the list is too large";
     if (!fits(listing, tool.name.len * 3 + tool.schema.len + tool.title.len + tool.description.len))
         return false;
     sma_mcp_builder_add_tool(listing->builder, &tool);
@@ -235,11 +254,12 @@ static void finish(struct sma_mcp_session *session)
     sma_mcp_catalogue_unref(session->offer);
     session->offer = offer;
     session->counts.left_out = left_out + offer->servers[0].dropped_count;
+    memcpy(session->left_names, listing->left_names, sizeof session->left_names);
     if (session->counts.left_out > 0)
-        session_log(session, SMA_LOG_WARN,
-                    "%llu of what it lists cannot be offered: over %d tools, or names, schemas or "
-                    "texts that are not acceptable",
-                    (unsigned long long)session->counts.left_out, SMA_MCP_TOOL_COUNT_MAX);
+        session_log(session, SMA_LOG_WARN, "%llu of what it lists cannot be offered: %s",
+                    (unsigned long long)session->counts.left_out,
+                    left_out > 0 ? session->left_names
+                                 : "a name twice, or over " TEXT(SMA_MCP_TOOL_COUNT_MAX) " tools");
     session_become_ready(session);
     session->ops->listed(session->user);
 }
@@ -301,6 +321,25 @@ static bool is_new_cursor(struct session_listing *listing, const char *cursor)
     return true;
 }
 
+/* By its name, as far as it has one. */
+static void leave_out(struct session_listing *listing, const json_t *item)
+{
+    size_t len = strlen(listing->left_names), room = sizeof listing->left_names - len;
+    bool is_full = len > 4 && strcmp(listing->left_names + len - 4, " ...") == 0;
+    struct sma_str name = sma_json_str(item, "name");
+    struct sma_buf clean;
+    sma_buf_init(&clean, 256);
+    sma_buf_put_text(&clean, len > 0 ? ", " : "");
+    sma_mcp_put_clean(&clean, name.len > 0 ? name : SMA_STR("one without a name"), 40);
+    sma_buf_printf(&clean, " (%s)", listing->why == NULL ? "it is not acceptable" : listing->why);
+    if (!is_full && clean.err == SMA_ERR_OK && clean.len + 4 < room)
+        memcpy(listing->left_names + len, clean.ptr, clean.len + 1);
+    else if (!is_full && clean.err == SMA_ERR_OK)
+        memcpy(listing->left_names + len, " ...", 5);
+    sma_buf_fini(&clean);
+    listing->left_out++;
+}
+
 void session_take_page(struct sma_mcp_session *session, enum session_kind kind,
                        const json_t *result)
 {
@@ -319,7 +358,9 @@ void session_take_page(struct sma_mcp_session *session, enum session_kind kind,
                         : kind == SESSION_PROMPTS
                             ? add_prompt(session, item, texts)
                             : add_resource(session, item, kind == SESSION_TEMPLATES, texts);
-        listing->left_out += !is_added;
+        if (!is_added)
+            leave_out(listing, item);
+        listing->why = NULL;
     }
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         sma_buf_fini(&texts[i]);

@@ -9,6 +9,7 @@
 #define SESSION_MODERN_VERSION "2026-07-28"
 #define SESSION_LEGACY_VERSION "2025-11-25"
 #define SESSION_TEXT_BYTES_MAX 300 /* of a line for the log */
+#define SESSION_LEFT_BYTES_MAX 240 /* of the names of what is left out */
 
 enum session_state
 {
@@ -69,6 +70,8 @@ struct session_listing
     struct sma_mcp_builder *builder;
     size_t bytes, resources, prompts;
     uint64_t left_out;
+    const char *why;                         /* the item at hand is left out */
+    char left_names[SESSION_LEFT_BYTES_MAX]; /* the first of them, each with why */
     unsigned pages;
     uint64_t cursors[SMA_MCP_PAGE_COUNT_MAX]; /* hashes */
 };
@@ -96,12 +99,15 @@ struct sma_mcp_session
     unsigned garbage_run, log_count;
     uint64_t log_ns;
     bool is_pinged;
-    bool has_answered; /* the message at work was asked for */
+    unsigned unclear_count; /* calls in a row without a readable answer */
+    bool has_answered;      /* the message at work was asked for */
+    bool is_cut;            /* it was too deep: what is below is left out */
     unsigned unasked_count;
     uint64_t unasked_bytes, unasked_ns; /* since when they are counted */
     struct session_listing listing;
     const struct sma_mcp_catalogue *offer;
     struct sma_mcp_session_counts counts;
+    char left_names[SESSION_LEFT_BYTES_MAX]; /* of the listing that offer is */
 };
 
 /* -- session.c --------------------------------------------------------------------------------- */
@@ -122,9 +128,10 @@ const char *session_call_method(enum sma_mcp_call_kind kind);
 void session_become_ready(struct sma_mcp_session *session);
 
 /* -- session_read.c ---------------------------------------------------------------------------- */
-/** One message as a tree; numbers that no machine word holds become the nearest that one does: a
- *  server must not lose all that it lists by one of them. OK | BADINPUT | NOMEM. */
-SMA_CHECKED enum sma_err session_read(struct sma_str message, json_t **ret_root);
+/** One message as a tree; numbers that no machine word holds become the nearest that one does, and
+ *  what is nested deeper than SMA_JSON_DEPTH_MAX is empty (*ret_is_cut): a server must not lose all
+ *  that it lists by one of them. OK | BADINPUT | NOMEM. */
+SMA_CHECKED enum sma_err session_read(struct sma_str message, json_t **ret_root, bool *ret_is_cut);
 
 /* -- session_out.c ----------------------------------------------------------------------------- */
 /** {"jsonrpc","id","method","params"}: adds _meta (modern, and the token of progress for calls);

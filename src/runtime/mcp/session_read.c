@@ -1,7 +1,8 @@
-/* session_read.c — a message as a tree, also where its numbers are too large. */
+/* session_read.c — a message as a tree, also where its numbers are too large or it is too deep. */
 #include "session_priv.h"
 
 #include "runtime/json/json_read.h"
+#include "sma/limits.h"
 
 #include <stdlib.h>
 
@@ -41,9 +42,11 @@ static void put_number(struct sma_buf *buf, struct sma_str number)
         sma_buf_put_text(buf, "e0"); /* a real number then */
 }
 
-static void put_readable(struct sma_buf *buf, struct sma_str text)
+/* @return was it too deep? */
+static bool put_readable(struct sma_buf *buf, struct sma_str text)
 {
-    bool is_string = false;
+    bool is_string = false, is_cut = false;
+    size_t depth = 0;
     for (size_t i = 0; i < text.len;) {
         size_t from = i;
         char byte = text.ptr[i++];
@@ -55,21 +58,34 @@ static void put_readable(struct sma_buf *buf, struct sma_str text)
         while (is_number && i < text.len && is_of_number(text.ptr[i]))
             i++;
         struct sma_str piece = {text.ptr + from, i - from};
+        bool is_end = !is_string && depth > 0 && (byte == '}' || byte == ']');
+        depth += !is_string && (byte == '{' || byte == '[');
+        bool is_below = depth > SMA_JSON_DEPTH_MAX;
+        bool is_edge = is_below && !is_end && depth == SMA_JSON_DEPTH_MAX + 1 && !is_string &&
+                       (byte == '{' || byte == '[');
+        depth -= is_end;
+        is_cut |= is_below;
+        if (is_edge)
+            sma_buf_put_text(buf, "null");
+        if (is_below)
+            continue;
         if (is_number)
             put_number(buf, piece);
         else
             sma_buf_put_str(buf, piece);
     }
+    return is_cut;
 }
 
-enum sma_err session_read(struct sma_str message, json_t **ret_root)
+enum sma_err session_read(struct sma_str message, json_t **ret_root, bool *ret_is_cut)
 {
     struct sma_buf readable;
     enum sma_err err = sma_json_load_tolerant(message, false, ret_root);
+    *ret_is_cut = false;
     if (err != SMA_ERR_BADINPUT)
         return err;
     sma_buf_init(&readable, 2 * message.len + 16); /* "e0" behind nineteen digits */
-    put_readable(&readable, message);
+    *ret_is_cut = put_readable(&readable, message);
     err = readable.err != SMA_ERR_OK ? readable.err
           : readable.len == message.len && memcmp(readable.ptr, message.ptr, message.len) == 0
               ? SMA_ERR_BADINPUT

@@ -1,6 +1,7 @@
 /* memory.c — the files and who follows them. See memory.h. */
 #include "runtime/memory/memory_priv.h"
 
+#include "sma/beneath.h"
 #include "sma/limits.h"
 #include "sma/text.h"
 
@@ -123,8 +124,10 @@ enum sma_err memory_read(struct sma_memory *memory, struct sma_str name, char **
                         "%s is no plain file: it is neither read nor written", path);
     SMA_AUTO(sma_freep) char *bytes = NULL;
     size_t len = 0;
-    enum sma_err err = sma_sys_read_file(memory->sys, path, SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len,
-                                         &memory->error);
+    enum sma_err err = sma_read_beneath(memory->folder, path + strlen(memory->folder) + 1,
+                                        SMA_MEMORY_FILE_BYTES_MAX, &bytes, &len, &memory->error);
+    if (err == SMA_ERR_BADINPUT) /* links: as for any other that is no plain file */
+        return memory->error.code = SMA_ERR_CORRUPT;
     if (err == SMA_ERR_TOOBIG)
         return sma_fail(&memory->error, SMA_ERR_CORRUPT,
                         "%s is over %d KiB: it is neither read nor written; make it smaller", path,

@@ -95,9 +95,6 @@ SMA_CHECKED enum sma_err sma_memory_list(struct sma_memory *memory,
 /** Likewise of one file, whatever group its lines are of: person "" = project.md. For owners. */
 SMA_CHECKED enum sma_err sma_memory_list_file(struct sma_memory *memory, struct sma_str person,
                                               sma_memory_each_fn *each, void *user);
-SMA_CHECKED enum sma_err sma_memory_count(struct sma_memory *memory,
-                                          const struct sma_memory_scope *scope,
-                                          uint32_t *ret_count);
 
 /* What is to be remembered. */
 struct sma_memory_new

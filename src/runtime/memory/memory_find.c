@@ -253,26 +253,11 @@ enum sma_err sma_memory_list(struct sma_memory *memory, const struct sma_memory_
 {
     static const enum memory_statement either[] = {MEMORY_LIST, MEMORY_LIST_OWN};
     struct giving giving = {.memory = memory, .each = each, .user = user, .limit = limit};
-    sqlite3_stmt *rows;
+    sqlite3_stmt *rows = NULL;
     SMA_TRY(bind_list(memory, scope, either, &rows));
     sqlite3_bind_int64(rows, 3, offset);
     sqlite3_bind_int64(rows, 4, limit);
     return give(&giving, rows);
-}
-
-enum sma_err sma_memory_count(struct sma_memory *memory, const struct sma_memory_scope *scope,
-                              uint32_t *ret_count)
-{
-    static const enum memory_statement either[] = {MEMORY_COUNT, MEMORY_COUNT_OWN};
-    sqlite3_stmt *rows;
-    SMA_TRY(bind_list(memory, scope, either, &rows));
-    int code = sqlite3_step(rows);
-    uint32_t count = code == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(rows, 0) : 0;
-    sqlite3_reset(rows);
-    if (code != SQLITE_ROW)
-        return memory_index_fail(&memory->index, code, &memory->error);
-    *ret_count = count;
-    return SMA_ERR_OK;
 }
 
 enum sma_err sma_memory_has(struct sma_memory *memory, const struct sma_memory_scope *scope,

@@ -63,8 +63,6 @@ static const char *const sql[MEMORY_STATEMENT_COUNT] = {
     [MEMORY_LIST_OWN] = "SELECT " FACT OF_FILE "WHERE f.audience=?1 AND l.person=?2"
                         " ORDER BY f.place LIMIT ?4 OFFSET ?3",
     [MEMORY_LIST_FILE] = "SELECT " FACT OF_FILE "WHERE l.name=?1 ORDER BY f.place",
-    [MEMORY_COUNT] = "SELECT count(*) FROM facts WHERE audience IN (?1, ?2)",
-    [MEMORY_COUNT_OWN] = "SELECT count(*)" OF_FILE "WHERE f.audience=?1 AND l.person=?2",
 };
 
 /* -- SQLite ------------------------------------------------------------------------------------ */

@@ -42,8 +42,6 @@ enum memory_statement
     MEMORY_LIST,
     MEMORY_LIST_OWN,
     MEMORY_LIST_FILE,
-    MEMORY_COUNT,
-    MEMORY_COUNT_OWN,
     MEMORY_STATEMENT_COUNT
 };
 

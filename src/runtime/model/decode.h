@@ -21,6 +21,8 @@
 #include "sma/messages.h"
 
 #define SMA_DECODE_CALL_COUNT_MAX 256
+/* The name of what began like a call in the text and could not be read; problem says it. */
+#define SMA_UNREADABLE_CALL "unreadable_call"
 
 #define SMA_WIRE_SAID_BYTES_MAX 2048
 
@@ -59,7 +61,7 @@ struct sma_decoded
 {
     enum sma_decoded_status status;
     enum sma_finish finish;
-    struct sma_str text;      /* visible text: without a leading <think> block */
+    struct sma_str text;      /* visible text: without thoughts and calls that were left in it */
     struct sma_str reasoning; /* for tests and logs */
     /* as it goes back on the wire; empty when there is nothing to send back */
     struct sma_str fragment;
@@ -83,6 +85,11 @@ void sma_decoder_reset(struct sma_decoder *decoder, uint64_t id_seed);
 /** What is answered, the body of the request: a call that stands in it as text is quoted, not made.
  *  Borrowed until the next reset. Not told: nothing is quoted. */
 void sma_decoder_set_request(struct sma_decoder *decoder, struct sma_str request);
+/** How the answer goes back: SMA_ANSWER_*; until the next reset. */
+void sma_decoder_set_forms(struct sma_decoder *decoder, uint8_t forms);
+/** The body of an error that holds what the model wrote (Groq: failed_generation) and the server
+ *  could not read as a call: is it one? Then sma_decoder_finish gives it as an answer. */
+bool sma_decoder_read_failed(struct sma_decoder *decoder, struct sma_str body);
 /** More bytes of the body. Trouble is kept and shows in the result. */
 void sma_decoder_feed(struct sma_decoder *decoder, const char *bytes, size_t len);
 /** Nothing that follows can change the result: the terminal event, or trouble, was seen. */
@@ -96,15 +103,16 @@ uint64_t sma_decoder_event_count(const struct sma_decoder *decoder);
  * (*ret_is_send_text), else the
  * visible text. Empty when there is none. Valid until the next feed.
  */
-struct sma_str sma_decoder_progress(const struct sma_decoder *decoder, bool *ret_is_send_text);
+struct sma_str sma_decoder_progress(struct sma_decoder *decoder, bool *ret_is_send_text);
+/** The body has ended as its length, its last chunk or the end of its stream told: whoever left out
+ *  the formal end of the answer meant it. Before sma_decoder_finish. */
+void sma_decoder_end_cleanly(struct sma_decoder *decoder);
 /** The body has ended (or is_done): the result, borrowed until reset. */
 const struct sma_decoded *sma_decoder_finish(struct sma_decoder *decoder);
 
-/** The visible part of a model's text: a leading <think>...</think> block and the white space after
- *  it are left out;
- *  while the block is open (or may yet turn out to be one) nothing is visible. */
-struct sma_str sma_visible_text(struct sma_str content);
-
+/** "6m0s", "30.6s", "2 seconds", "1 hour 5 minutes" at the start of *text, which then is behind it;
+ *  -1 = no duration. */
+double sma_wire_duration_ms(const char **text);
 /** Read an error body of any known shape, or HTML, or plain text, into *ret_error. Never fails. */
 void sma_wire_error_parse(struct sma_str body, struct sma_wire_error *ret_error);
 

@@ -1,235 +1,267 @@
 /*
- * decode_call_text.c — calls that a server did not take out of the text:
- * <tool_call>{"name":...,"arguments":...}</tool_call> as Qwen and Hermes write them, or the same in
- * a fence.
+ * decode_call_text.c — calls that a server left in the text, in the model's own notation.
  *
- * A call is meant only where such blocks, each beginning a line, are all that follows to the end of
- * the text. In the middle of a text, in quotes, without name and arguments they are words; and so
- * is a block that stands in the request already: people, files or results have shown it to the
- * model, and it repeats it.
+ * decode_marks.h tells where such calls may begin, decode_call_read.h reads what follows. Where a
+ * mark may stand the call is meant, and words behind it, which the model wrote before it knew the
+ * result, are dropped; in the middle of a sentence only where nothing but calls of offered tools
+ * follows. A block that stands in the request already is quoted: people, files or results have
+ * shown it to the model, and it repeats it. What begins like a call and cannot be read is a call
+ * that failed: nobody is shown it.
  */
-#include "decode_priv.h"
+#include "decode_call_read.h"
 
 #include "sma/text.h"
 
-struct tag
-{
-    struct sma_str open, close;
-};
-/* Of a text full of tags only so many are looked into: each may be read to the end of the text. */
+/* Of a text full of marks only so many are looked into: each may be read to the end of the text. */
 #define TRY_COUNT_MAX 32
 
-static const struct tag tags[] = {
-    {{"<tool_call>", 11}, {"</tool_call>", 12}},
-    {{"```tool_call", 12}, {"\n```", 4}},
-};
-
-static struct sma_str rest_of(struct sma_str text, size_t at)
+static void add_parts(struct sma_decoder *decoder, const json_t *calls)
 {
-    return (struct sma_str){text.ptr + at, text.len - at};
-}
-
-static const struct tag *tag_at(struct sma_str text, size_t at)
-{
-    for (size_t i = 0; i < SMA_COUNT_OF(tags); i++)
-        if (sma_str_starts_with(rest_of(text, at), tags[i].open))
-            return &tags[i];
-    return NULL;
-}
-
-/* The next beginning of a line at or behind `at` (but for blanks), or text.len. */
-static size_t next_line(struct sma_str text, size_t at)
-{
-    if (at > 0) {
-        const char *end = memchr(text.ptr + at - 1, '\n', text.len - at + 1);
-        if (end == NULL)
-            return text.len;
-        at = (size_t)(end - text.ptr) + 1;
-    }
-    while (at < text.len && (text.ptr[at] == ' ' || text.ptr[at] == '\t'))
-        at++;
-    return at;
-}
-
-static size_t skip_space(struct sma_str text, size_t at)
-{
-    while (at < text.len && (text.ptr[at] == ' ' || text.ptr[at] == '\t' || text.ptr[at] == '\n' ||
-                             text.ptr[at] == '\r'))
-        at++;
-    return at;
-}
-
-static struct sma_str trim_end(struct sma_str text)
-{
-    while (text.len > 0 && strchr(" \t\r\n", text.ptr[text.len - 1]) != NULL &&
-           text.ptr[text.len - 1] != '\0')
-        text.len--;
-    return text;
-}
-
-/* The call in one block, or NULL. */
-static json_t *read_call(struct sma_str inner)
-{
-    struct sma_buf fixed;
-    sma_buf_init(&fixed, 6 * (inner.len + 64));
-    json_t *call = sma_arguments_repair(inner, &fixed) ? sma_json_parse(sma_buf_str(&fixed)) : NULL;
-    sma_buf_fini(&fixed);
-    const json_t *arguments = json_object_get(call, "arguments");
-    if (arguments == NULL)
-        arguments = json_object_get(call, "parameters");
-    if (sma_json_get_str(call, "name").len > 0 &&
-        (json_is_object(arguments) || json_is_string(arguments)))
-        return call;
-    json_decref(call);
-    return NULL;
-}
-
-/* Reads the block at `at`; returns where it ends, or 0 when it is none. */
-static size_t read_block(struct sma_str text, size_t at, json_t **ret_call)
-{
-    const struct tag *tag = tag_at(text, at);
-    if (tag == NULL)
-        return 0;
-    size_t start = at + tag->open.len;
-    const char *close = memmem(text.ptr + start, text.len - start, tag->close.ptr, tag->close.len);
-    size_t end = close == NULL ? text.len : (size_t)(close - text.ptr);
-    *ret_call = read_call((struct sma_str){text.ptr + start, end - start});
-    if (*ret_call == NULL)
-        return 0;
-    return close == NULL ? text.len : end + tag->close.len;
-}
-
-/* Are there only blocks from here to the end? *ret_stop is where that ends otherwise. */
-static bool is_all_blocks(struct sma_str text, size_t at, size_t *ret_stop)
-{
-    size_t count = 0;
-    while (at < text.len) {
-        json_t *call = NULL;
-        size_t end = read_block(text, at, &call);
-        json_decref(call);
-        if (end == 0 || ++count > SMA_DECODE_CALL_COUNT_MAX) {
-            *ret_stop = at;
-            return false;
-        }
-        at = skip_space(text, end);
-    }
-    return true;
-}
-
-/* -- quoted ------------------------------------------------------------------------------------ */
-/* The next byte that counts, of a JSON string: white space and what is written as an escape of it
- * does not. 0 = the end. */
-static char next_of_json(struct sma_str json, size_t *at)
-{
-    while (*at < json.len) {
-        char c = json.ptr[(*at)++];
-        if (c == '\\' && *at < json.len) {
-            c = json.ptr[(*at)++];
-            if (strchr("nrt", c) != NULL)
-                continue;
-        }
-        if (strchr(" \t\r\n", c) == NULL)
-            return c;
-    }
-    return '\0';
-}
-
-static bool is_block_at(struct sma_str json, size_t at, struct sma_str block)
-{
-    for (size_t i = 0; i < block.len; i++) {
-        if (block.ptr[i] == '\0' || strchr(" \t\r\n", block.ptr[i]) != NULL)
-            continue;
-        if (next_of_json(json, &at) != block.ptr[i])
-            return false;
-    }
-    return true;
-}
-
-/* Of a request full of tags only so many are compared. */
-#define QUOTE_COUNT_MAX 1024
-
-static bool is_quoted(struct sma_str request, struct sma_str block)
-{
-    const struct tag *tag = tag_at(block, 0);
-    size_t at = 0;
-    for (size_t count = 0; tag != NULL && at < request.len && count < QUOTE_COUNT_MAX; count++) {
-        const char *found =
-            memmem(request.ptr + at, request.len - at, tag->open.ptr, tag->open.len);
-        if (found == NULL)
-            return false;
-        at = (size_t)(found - request.ptr);
-        if (is_block_at(request, at, block))
-            return true;
-        at += tag->open.len;
-    }
-    return at < request.len && tag != NULL; /* too many to tell */
-}
-
-/* Is one of the blocks from here to the end a quotation? */
-static bool is_any_quoted(struct sma_str request, struct sma_str text, size_t at)
-{
-    while (at < text.len) {
-        json_t *call = NULL;
-        size_t end = read_block(text, at, &call);
-        json_decref(call);
-        if (end == 0 || is_quoted(request, trim_end((struct sma_str){text.ptr + at, end - at})))
-            return end != 0;
-        at = skip_space(text, end);
-    }
-    return false;
-}
-
-static void add_calls(struct sma_decoder *decoder, struct sma_str text, size_t at)
-{
-    while (at < text.len && decoder->status == SMA_DECODED_OK) {
-        json_t *call = NULL;
-        at = skip_space(text, read_block(text, at, &call));
+    for (size_t i = 0; i < json_array_size(calls) && decoder->status == SMA_DECODED_OK; i++) {
+        const json_t *call = json_array_get(calls, i);
         struct sma_answer_part *part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
-        if (part != NULL) {
-            const json_t *arguments = json_object_get(call, "arguments");
-            sma_decode_set_name(decoder, part, sma_json_get_str(call, "name"));
-            sma_decode_add_arguments_value(
-                decoder, part, arguments != NULL ? arguments : json_object_get(call, "parameters"));
-        }
-        json_decref(call);
+        if (part == NULL)
+            return;
+        sma_decode_set_name(decoder, part, sma_json_get_str(call, "name"));
+        sma_decode_add_arguments_value(decoder, part, json_object_get(call, "arguments"));
     }
 }
 
-struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text)
+/* What began like a call and is none: the model is told, people are not shown it. */
+static void add_unreadable(struct sma_decoder *decoder)
 {
-    size_t stop = 0, try_count = 0;
-    for (size_t at = next_line(text, 0); at < text.len && try_count < TRY_COUNT_MAX;
-         at = next_line(text, at + 1)) {
-        if (at < stop || tag_at(text, at) == NULL)
-            continue;
-        try_count++;
-        stop = at;
-        if (!is_all_blocks(text, at, &stop))
-            continue; /* every block up to the one that is none would meet the same one */
-        if (is_any_quoted(decoder->request, text, at))
+    struct sma_answer_part *part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
+    if (part == NULL)
+        return;
+    sma_decode_set_name(decoder, part, SMA_STR(SMA_UNREADABLE_CALL));
+    part->is_unreadable = true;
+    sma_buf_put_text(&part->problem, "the text of your answer looked like a call that could not be "
+                                     "read; call tools by the interface, not in the text");
+}
+
+/* Was it told so already, since the last message of a person? Then it is no call, whatever it looks
+ * like: the text is the answer. */
+static bool is_told_unreadable(struct sma_str request)
+{
+    static const char said[] = "\"" SMA_UNREADABLE_CALL "\"";
+    const char *at = request.ptr, *last = NULL, *end = request.ptr + request.len;
+    while (at != NULL && request.len > 0 &&
+           (at = memmem(at, (size_t)(end - at), said, sizeof said - 1)) != NULL)
+        last = at++;
+    size_t left = last == NULL ? 0 : (size_t)(end - last);
+    return last != NULL && (memmem(last, left, "\"role\":\"user\"", 13) == NULL ||
+                            memmem(last, left, "\"tool_result\"", 13) != NULL);
+}
+
+static bool are_tools(struct sma_decoder *decoder, const json_t *calls)
+{
+    bool are = json_array_size(calls) > 0;
+    for (size_t i = 0; i < json_array_size(calls) && are; i++) {
+        struct sma_str name = sma_json_get_str(json_array_get(calls, i), "name");
+        are = sma_decode_resolve(decoder, name).len > 0;
+    }
+    return are;
+}
+
+/* Was the model shown these words? */
+static bool is_in_request(const struct sma_decoder *decoder, struct sma_str words)
+{
+    struct sma_buf quoted;
+    sma_buf_init(&quoted, 6 * words.len + 64);
+    sma_buf_put_json_escaped(&quoted, trim_end(words));
+    struct sma_str request = decoder->request;
+    bool is = quoted.len > 0 && request.len > 0 &&
+              memmem(request.ptr, request.len, quoted.ptr, quoted.len) != NULL;
+    sma_buf_fini(&quoted);
+    return is;
+}
+
+/* The text is a call in JSON or Python, or holds a line that begins with a tool: without any mark
+ * only offered tools are meant. */
+static bool read_bare(struct sma_call_reader *reader)
+{
+    struct sma_str text = reader->text;
+    reader->at = sma_notation_skip_space(text, 0);
+    struct sma_str word = slice(text, reader->at, word_end(text, reader->at));
+    if (reader->at < text.len && strchr("{[", text.ptr[reader->at]) == NULL &&
+        !sma_decode_is_tool(reader->decoder, word, false))
+        reader->at = sma_decode_find_tool_line(reader->decoder, text, true);
+    if (reader->at >= text.len)
+        return false;
+    size_t begin = reader->at;
+    bool is_all = (sma_call_read_all(reader) || text.ptr[begin] == '[') &&
+                  are_tools(reader->decoder, reader->calls) &&
+                  !is_in_request(reader->decoder, slice(text, begin, text.len));
+    reader->at = begin;
+    return is_all;
+}
+
+/* Where a line begins with a mark whose bytes are written as entities. */
+static size_t find_escaped(struct sma_str text)
+{
+    struct sma_notation_cursor cursor = {.is_line_start = true};
+    for (size_t at = sma_notation_skip_space(text, 0); at < text.len;) {
+        struct sma_str head = slice(text, at, text.len < at + 256 ? text.len : at + 256);
+        struct sma_buf plain;
+        sma_buf_init(&plain, 512);
+        const char *last = memrchr(head.ptr, '&', head.len); /* half of an entity may stand there */
+        size_t len = last == NULL || memchr(last, ';', head.len - (size_t)(last - head.ptr)) != NULL
+                         ? head.len
+                         : (size_t)(last - head.ptr);
+        if (head.ptr[0] == '&')
+            sma_call_put_unescaped(&plain, slice(head, 0, len));
+        struct sma_notation mark = {0};
+        if (plain.len > 0)
+            mark = sma_notation_at(sma_buf_str(&plain), 0, SMA_NOTATIONS_OF_CALLS);
+        bool is_mark = mark.kind != SMA_NOTATION_NONE || mark.is_open ||
+                       sma_str_starts_with(SMA_STR("&lt;"), head);
+        sma_buf_fini(&plain);
+        if (is_mark && !sma_notation_is_code(&cursor, text, at))
+            return at;
+        const char *line = memchr(text.ptr + at, '\n', text.len - at);
+        at = line == NULL ? text.len : sma_notation_skip_space(text, (size_t)(line - text.ptr));
+    }
+    return text.len;
+}
+
+/* Nothing but calls of offered tools, in entities. @return the text before them */
+static struct sma_str take_escaped(struct sma_decoder *decoder, struct sma_str text)
+{
+    size_t at = find_escaped(text);
+    if (at == text.len || is_in_request(decoder, slice(text, at, text.len)))
+        return text;
+    struct sma_buf plain;
+    sma_buf_init(&plain, text.len + 64);
+    sma_call_put_unescaped(&plain, slice(text, at, text.len));
+    struct sma_call_reader reader = {
+        .decoder = decoder, .text = sma_buf_str(&plain), .is_in_block = true};
+    bool is_call = plain.err == SMA_ERR_OK && sma_call_read_all(&reader) &&
+                   are_tools(decoder, reader.calls) &&
+                   !sma_notation_is_block_quoted(decoder->request, reader.text);
+    if (is_call)
+        add_parts(decoder, reader.calls);
+    json_decref(reader.calls);
+    sma_buf_fini(&plain);
+    return is_call ? trim_end((struct sma_str){text.ptr, at}) : text;
+}
+
+/* What a mark at `begin` announces: 0 = words, else how many bytes from it on are no text. */
+static size_t read_block(struct sma_call_reader *reader, size_t begin,
+                         const struct sma_notation *mark)
+{
+    size_t count = json_array_size(reader->calls);
+    struct sma_str request = reader->decoder->request;
+    reader->at = begin;
+    reader->is_in_block = true;
+    bool is_all = sma_call_read_all(reader);
+    bool is_read = json_array_size(reader->calls) > count;
+    bool is_meant = mark->stands && !mark->is_weak;
+    if (is_read && !is_meant && !(is_all && are_tools(reader->decoder, reader->calls)))
+        is_read = is_meant = false;
+    if (!is_read && (!is_meant || mark->is_inline)) /* "the mark <x> opens": a sentence */
+        return 0;
+    if (is_read ? sma_notation_is_block_quoted(request, slice(reader->text, begin, reader->at))
+                : sma_notation_is_quoted(request, mark))
+        return 0;
+    return reader->at > begin ? reader->at - begin : mark->text.len;
+}
+
+/* Without ends of calls that never began; one that is code or a quotation stays. */
+static struct sma_str without_ends(struct sma_decoder *decoder, struct sma_str text)
+{
+    for (bool is_last = true;; is_last = false) {
+        struct sma_str left = trim_end(text);
+        struct sma_notation_cursor cursor = {.is_line_start = true};
+        size_t at = left.len;
+        while (at > 0 && text.ptr[at - 1] != '<' && text.ptr[at - 1] != '[')
+            at--;
+        struct sma_notation mark = {0};
+        if (at > 0)
+            mark = sma_notation_at(left, at - 1, SMA_NOTATIONS(SMA_NOTATION_CALLS_END));
+        if (mark.kind == SMA_NOTATION_NONE || at - 1 + mark.text.len < left.len ||
+            sma_notation_is_quoted(decoder->request, &mark) ||
+            (is_last && sma_notation_is_code(&cursor, left, at - 1)))
             return text;
-        struct sma_str before = trim_end((struct sma_str){text.ptr, at});
-        add_calls(decoder, text, at);
-        return before;
+        text = trim_end((struct sma_str){text.ptr, at - 1});
     }
-    return text;
 }
 
-struct sma_str sma_decode_before_call_text(struct sma_str text)
+struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text,
+                                         bool is_dropped)
 {
-    for (size_t at = next_line(text, 0); at < text.len; at = next_line(text, at + 1)) {
-        struct sma_str rest = rest_of(text, at);
-        for (size_t i = 0; i < SMA_COUNT_OF(tags); i++) {
-            struct sma_str open = tags[i].open;
-            size_t inner = at + open.len;
-            bool is_begun = rest.len < open.len && memcmp(open.ptr, rest.ptr, rest.len) == 0;
-            if (sma_str_starts_with(rest, open)) {
-                inner = skip_space(text, inner);
-                is_begun = inner == text.len || text.ptr[inner] == '{';
-            }
-            if (is_begun)
-                return trim_end((struct sma_str){text.ptr, at});
-        }
+    static const unsigned kinds = SMA_NOTATIONS_OF_CALLS | SMA_NOTATIONS(SMA_NOTATION_RESULT) |
+                                  SMA_NOTATIONS(SMA_NOTATION_BETWEEN);
+    struct sma_notation_cursor cursor = {.is_line_start = true};
+    struct sma_call_reader reader = {.decoder = decoder, .text = text};
+    struct sma_str left = text;
+    struct sma_notation mark;
+    bool is_broken = false, has_mark = false, has_any = false;
+    size_t begin = 0, try_count = 0, len;
+    while (try_count++ < TRY_COUNT_MAX &&
+           (mark = sma_notation_next(&cursor, text, kinds, &begin)).kind != 0) {
+        if (mark.kind == SMA_NOTATION_BETWEEN && !mark.is_control)
+            continue;
+        while (mark.kind == SMA_NOTATION_BETWEEN && begin > 0 && text.ptr[begin - 1] != '\n')
+            begin--; /* its beginning was left out */
+        size_t count = json_array_size(reader.calls);
+        len = read_block(&reader, begin, &mark);
+        has_mark |= mark.stands && !mark.is_weak;
+        has_any = true;
+        if (len == 0)
+            while (json_array_size(reader.calls) > count)
+                (void)json_array_remove(reader.calls, count);
+        if (len == 0)
+            continue;
+        if (left.len == text.len)
+            left = trim_end((struct sma_str){text.ptr, begin});
+        is_broken |= json_array_size(reader.calls) == count;
+        cursor = (struct sma_notation_cursor){.at = begin + len, .is_line_start = true};
+        const struct sma_notation made = sma_notation_at(
+            text, sma_notation_skip_space(text, cursor.at), SMA_NOTATIONS(SMA_NOTATION_RESULT));
+        if (made.kind != SMA_NOTATION_NONE)
+            break;
     }
-    return text;
+    if (!is_dropped && left.len < text.len) {
+        add_parts(decoder, reader.calls);
+        if (is_broken && json_array_size(reader.calls) == 0 && is_told_unreadable(decoder->request))
+            left = text;
+        else if (is_broken && json_array_size(reader.calls) == 0)
+            add_unreadable(decoder);
+    } else if (!has_mark && !is_dropped && read_bare(&reader)) {
+        add_parts(decoder, reader.calls);
+        left = trim_end((struct sma_str){text.ptr, reader.at});
+    }
+    json_decref(reader.calls);
+    if (left.len == text.len && !has_mark && !is_dropped)
+        left = take_escaped(decoder, text);
+    return left.len == text.len && !has_any ? without_ends(decoder, text) : left;
+}
+
+struct sma_str sma_decode_before_call_text(struct sma_decoder *decoder, struct sma_str text,
+                                           bool is_whole)
+{
+    static const unsigned kinds = SMA_NOTATIONS_OF_CALLS | SMA_NOTATIONS(SMA_NOTATION_RESULT) |
+                                  SMA_NOTATIONS(SMA_NOTATION_CALLS_END) |
+                                  SMA_NOTATIONS(SMA_NOTATION_END);
+    struct sma_notation_cursor cursor = {.is_line_start = true};
+    size_t at = 0, start = sma_notation_skip_space(text, 0), end = word_end(text, start);
+    struct sma_notation mark;
+    char byte = start < text.len && !is_whole ? text.ptr[start] : '\0';
+    if (byte == '[')
+        end = word_end(text, start + 1);
+    /* It may be a call as a whole. */
+    bool is_python = byte == '[' && (end == text.len || strchr("({", text.ptr[end]) != NULL);
+    bool is_named = byte != '\0' && end > start &&
+                    sma_decode_is_tool(decoder, slice(text, start, end), end == text.len);
+    if (byte == '{' || is_python || is_named)
+        return (struct sma_str){text.ptr, 0};
+    while ((mark = sma_notation_next(&cursor, text, kinds, &at)).kind != SMA_NOTATION_NONE)
+        if (mark.stands || !is_whole)
+            return trim_end((struct sma_str){text.ptr, at});
+    at = is_whole ? text.len : sma_decode_find_tool_line(decoder, text, false);
+    size_t escaped = is_whole ? text.len : find_escaped(text);
+    at = escaped < at ? escaped : at;
+    return at < text.len ? trim_end((struct sma_str){text.ptr, at})
+           : is_whole    ? text
+                         : (struct sma_str){text.ptr, sma_notation_hold(text)};
 }

@@ -2,6 +2,9 @@
  * §5. */
 #include "decode_priv.h"
 
+#include "sma/text.h"
+#include "sma/wire.h"
+
 #include <stdio.h>
 
 /* Here prompt_tokens is everything that was sent, and cached and written are parts of it. What
@@ -12,8 +15,10 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
     if (!json_is_object(usage))
         return;
     const json_t *details = json_object_get(usage, "prompt_tokens_details");
-    uint64_t prompt = sma_json_get_u64(usage, "prompt_tokens");
-    uint64_t output = sma_json_get_u64(usage, "completion_tokens");
+    uint64_t prompt = sma_json_get_u64(usage, "prompt_tokens") +
+                      sma_json_get_u64(usage, "prompt_eval_count"); /* Ollama */
+    uint64_t output =
+        sma_json_get_u64(usage, "completion_tokens") + sma_json_get_u64(usage, "eval_count");
     uint64_t total = sma_json_get_u64(usage, "total_tokens");
     uint64_t cached = sma_json_get_u64(details, "cached_tokens");
     uint64_t written = sma_json_get_u64(details, "cache_write_tokens");
@@ -50,9 +55,11 @@ static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, cons
  * back. */
 static void on_reasoning(struct sma_decoder *decoder, const json_t *delta)
 {
-    bool is_taken = add_reasoning(decoder, delta, "reasoning_content") ||
-                    add_reasoning(decoder, delta, "reasoning") ||
-                    add_reasoning(decoder, delta, "reasoning_text");
+    static const char *const names[] = {"reasoning_content", "reasoning", "reasoning_text",
+                                        "thinking", "thought"};
+    bool is_taken = false;
+    for (size_t i = 0; i < SMA_COUNT_OF(names) && !is_taken; i++)
+        is_taken = add_reasoning(decoder, delta, names[i]);
     const json_t *details = json_object_get(delta, "reasoning_details");
     for (size_t i = 0; i < json_array_size(details) && decoder->status == SMA_DECODED_OK; i++) {
         const json_t *detail = json_array_get(details, i);
@@ -83,23 +90,60 @@ static void keep_unknown(struct sma_decoder *decoder, const json_t *object,
     }
 }
 
-static void on_content(struct sma_decoder *decoder, const json_t *content)
+static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool is_whole);
+
+/* A string; an object with text, a thought or a call; a list of them. */
+static void on_content(struct sma_decoder *decoder, const json_t *content, bool is_whole)
 {
-    if (json_is_string(content)) {
-        decoder->has_content = true;
+    static const char *const texts[] = {"text", "output_text", ""};
+    struct sma_str type = sma_json_get_str(content, "type");
+    bool is_text = false;
+    for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
+        is_text |= sma_str_is_equal(type, sma_str(texts[i]));
+    decoder->has_content |= json_is_string(content);
+    if (json_is_string(content))
         sma_decode_add(decoder, &decoder->content, sma_json_text_of(content));
-        return;
-    }
-    for (size_t i = 0; i < json_array_size(content); i++) { /* a list of parts */
-        const json_t *part = json_array_get(content, i);
-        if (sma_json_is(part, "type", "text"))
-            sma_decode_add(decoder, &decoder->content, sma_json_get_str(part, "text"));
-    }
+    else if (json_is_object(content) && is_text)
+        sma_decode_add(decoder, &decoder->content, sma_json_get_str(content, "text"));
+    else if (sma_str_is_equal(type, SMA_STR("tool_use")))
+        on_call_piece(decoder, content, is_whole);
+    for (size_t i = 0; i < json_array_size(content); i++)
+        if (!json_is_array(json_array_get(content, i)))
+            on_content(decoder, json_array_get(content, i), is_whole);
 }
 
-static struct sma_answer_part *latest_call(struct sma_decoder *decoder)
+/* Does a piece with these begin another call than `part`, which stands under the same index, or is
+ * the latest? An id alone says nothing: some servers make a new one for each piece. */
+static bool is_another(const struct sma_answer_part *part, struct sma_str id, struct sma_str name,
+                       bool has_arguments)
 {
-    return decoder->part_count == 0 ? NULL : &decoder->parts[decoder->part_count - 1];
+    struct sma_str held = {part->content.len > 0 ? part->content.ptr : "", part->content.len};
+    if (name.len == 0 || sma_str_is_equal(id, sma_buf_str(&part->id)))
+        return false;
+    if (part->name.len == 0 && ((part->id.len > 0 && id.len == 0) || !has_arguments))
+        return false; /* its name comes last */
+    if (held.len == 0)
+        return !has_arguments || part->name.len == 0 ||
+               !sma_str_is_equal(name, sma_buf_str(&part->name));
+    /* Whole arguments, or another name: its pieces are over. */
+    return !sma_str_is_equal(name, sma_buf_str(&part->name)) ||
+           sma_json_is_object(sma_str_trim(held));
+}
+
+/* What a call is made of, also where its name stands in the piece itself. */
+static const json_t *function_of(const json_t *piece)
+{
+    const json_t *function = json_object_get(piece, "function");
+    return json_is_object(function) ? function : piece;
+}
+
+static const json_t *arguments_of(const json_t *function)
+{
+    static const char *const names[] = {"arguments", "parameters", "input"};
+    const json_t *arguments = NULL;
+    for (size_t i = 0; i < SMA_COUNT_OF(names) && arguments == NULL; i++)
+        arguments = json_object_get(function, names[i]);
+    return arguments;
 }
 
 /* Which call a piece belongs to; NULL = a new one. The rule that survives every known server. */
@@ -107,28 +151,37 @@ static struct sma_answer_part *find_call(struct sma_decoder *decoder, const json
                                          struct sma_str id, struct sma_str name)
 {
     const json_t *index = json_object_get(piece, "index");
-    struct sma_answer_part *part;
+    const json_t *arguments = arguments_of(function_of(piece));
+    bool has_arguments = json_is_object(arguments) || json_string_length(arguments) > 0;
+    struct sma_answer_part *part = NULL;
     if (json_is_integer(index)) {
         part = sma_decode_find_part(decoder, json_integer_value(index));
     } else {
-        part = latest_call(decoder);
-        if (part != NULL && id.len == 0 && name.len > 0)
-            return NULL;
-        if (part != NULL && id.len > 0 && part->id.len == 0)
+        for (size_t i = decoder->part_count; i > 0 && id.len > 0 && part == NULL; i--)
+            if (sma_str_is_equal(sma_buf_str(&decoder->parts[i - 1].id), id))
+                part = &decoder->parts[i - 1];
+        if (part == NULL && decoder->part_count > 0)
+            part = &decoder->parts[decoder->part_count - 1];
+        if (part != NULL && name.len > 0 && id.len == 0 && part->id.len > 0)
             return NULL;
     }
-    /* All calls under one index, told apart by their ids (Ollama). */
-    if (part != NULL && id.len > 0 && part->id.len > 0 &&
-        !sma_str_is_equal(sma_buf_str(&part->id), id))
+    /* A piece of the name under its index, as long as nothing else came: not another call. */
+    bool begins_object = !json_is_integer(index) && json_is_string(arguments) &&
+                         sma_str_starts_with(sma_json_text_of(arguments), SMA_STR("{"));
+    if (part != NULL && name.len > 0 && id.len > 0 && part->content.len > 0 && begins_object &&
+        !sma_str_is_equal(id, sma_buf_str(&part->id)))
         return NULL;
-    return part;
+    bool is_rest_of_name =
+        part != NULL && json_is_integer(index) && id.len == 0 && part->content.len == 0;
+    return part != NULL && !is_rest_of_name && is_another(part, id, name, has_arguments) ? NULL
+                                                                                         : part;
 }
 
 static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool is_whole)
 {
     if (!json_is_object(piece))
         return;
-    const json_t *function = json_object_get(piece, "function");
+    const json_t *function = function_of(piece);
     struct sma_str id = sma_json_get_str(piece, "id");
     struct sma_str name = sma_json_get_str(function, "name");
     struct sma_answer_part *part = is_whole ? NULL : find_call(decoder, piece, id, name);
@@ -143,11 +196,12 @@ static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool
     if (part->id.len == 0)
         sma_decode_add(decoder, &part->id, id);
     sma_decode_set_name(decoder, part, name);
-    sma_decode_add_arguments_value(decoder, part, json_object_get(function, "arguments"));
-    static const char *const of_call[] = {"id", "type", "index", "function", NULL};
-    static const char *const of_function[] = {"name", "arguments", NULL};
+    sma_decode_add_arguments_value(decoder, part, arguments_of(function));
+    static const char *const of_call[] = {"id",        "type",       "index", "function", "name",
+                                          "arguments", "parameters", "input", NULL};
     keep_unknown(decoder, piece, of_call, &part->extra);
-    keep_unknown(decoder, function, of_function, &part->extra_function);
+    if (function != piece)
+        keep_unknown(decoder, function, of_call, &part->extra_function);
 }
 
 static bool is_one_of(struct sma_str word, const char *const *list)
@@ -191,46 +245,69 @@ static void on_finish(struct sma_decoder *decoder, struct sma_str reason, const 
     }
 }
 
+static void on_calls(struct sma_decoder *decoder, const json_t *calls, bool is_whole)
+{
+    if (json_is_object(calls))
+        on_call_piece(decoder, calls, is_whole);
+    for (size_t i = 0; i < json_array_size(calls) && decoder->status == SMA_DECODED_OK; i++)
+        on_call_piece(decoder, json_array_get(calls, i), is_whole);
+}
+
 static void on_message(struct sma_decoder *decoder, const json_t *message, bool is_whole)
 {
     on_reasoning(decoder, message);
-    on_content(decoder, json_object_get(message, "content"));
+    on_content(decoder, json_object_get(message, "content"), is_whole);
+    if (!decoder->has_content)
+        on_content(decoder, json_object_get(json_object_get(message, "audio"), "transcript"),
+                   is_whole);
     sma_decode_add(decoder, &decoder->refusal, sma_json_get_str(message, "refusal"));
-    const json_t *calls = json_object_get(message, "tool_calls");
-    for (size_t i = 0; i < json_array_size(calls) && decoder->status == SMA_DECODED_OK; i++)
-        on_call_piece(decoder, json_array_get(calls, i), is_whole);
+    on_calls(decoder, json_object_get(message, "tool_calls"), is_whole);
+    json_t *legacy = json_object_get(message, "function_call");
+    if (json_is_object(legacy) && json_array_size(json_object_get(message, "tool_calls")) == 0) {
+        json_t *piece = json_pack("{s:i,s:O}", "index", 0, "function", legacy);
+        on_calls(decoder, piece, is_whole);
+        json_decref(piece);
+    }
     static const char *const known[] = {"role",
                                         "content",
                                         "refusal",
                                         "tool_calls",
                                         "function_call",
-                                        "reasoning_content",
                                         "reasoning",
                                         "reasoning_text",
                                         "reasoning_details",
+                                        "thinking",
+                                        "thought",
                                         "audio",
                                         "index",
                                         "name",
+                                        "images",
                                         "obfuscation",
+                                        "reasoning_content",
                                         NULL};
     keep_unknown(decoder, message, known, &decoder->extra);
 }
 
-static bool is_error(const json_t *event, struct sma_str name)
+/* Some gateways wrap the answer. */
+static json_t *unwrap(json_t *root)
 {
-    const json_t *error = json_object_get(event, "error");
-    if (json_is_object(error) || (json_is_string(error) && json_string_length(error) > 0))
-        return true;
-    if (sma_str_is_equal(name, SMA_STR("error")) || sma_json_is(event, "object", "error"))
-        return true;
-    /* {"code":1234,"msg":"..."} and {"detail":"..."}: an answer has choices. */
-    return json_object_get(event, "choices") == NULL &&
-           (json_object_get(event, "msg") != NULL || json_object_get(event, "detail") != NULL);
+    static const char *const members[] = {"data", "result", "response", "output"};
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        json_t *inner = json_object_get(root, members[i]);
+        if (!json_is_array(json_object_get(root, "choices")) &&
+            json_is_array(json_object_get(inner, "choices")))
+            return inner;
+    }
+    return root;
 }
 
+/* The first answer of several; where there are no choices, of Ollama's own format the whole. */
 static const json_t *first_choice(const json_t *root)
 {
     const json_t *choices = json_object_get(root, "choices");
+    bool has_done = json_is_boolean(json_object_get(root, "done"));
+    if (json_is_object(choices) || (choices == NULL && has_done))
+        return json_is_object(choices) ? choices : root;
     for (size_t i = 0; i < json_array_size(choices); i++) {
         const json_t *choice = json_array_get(choices, i);
         if (sma_json_get_u64(choice, "index") == 0)
@@ -239,39 +316,65 @@ static const json_t *first_choice(const json_t *root)
     return NULL;
 }
 
+/* A message told anew with each event, longer each time: only what is new of it. */
+static json_t *rest_of(const struct sma_decoder *decoder, json_t *message)
+{
+    struct sma_str text = sma_json_get_str(message, "content");
+    struct sma_str held = {decoder->content.len > 0 ? decoder->content.ptr : "",
+                           decoder->content.len};
+    if (held.len == 0 || text.len <= held.len || !sma_str_starts_with(text, held))
+        return json_incref(message);
+    json_t *rest = json_copy(message);
+    (void)json_object_set_new(rest, "content",
+                              json_stringn_nocheck(text.ptr + held.len, text.len - held.len));
+    return rest;
+}
+
+static bool on_choice(struct sma_decoder *decoder, const json_t *root, const json_t *choice)
+{
+    json_t *delta = json_object_get(choice, "delta"), *message = json_object_get(choice, "message");
+    bool is_own = choice == root; /* Ollama: pieces are messages */
+    bool is_whole = !json_is_object(delta);
+    message = !is_whole ? json_incref(delta)
+              : is_own  ? json_incref(message)
+                        : rest_of(decoder, message);
+    on_usage(decoder, is_own ? root : json_object_get(choice, "usage"));
+    on_message(decoder, message, is_whole);
+    on_content(decoder, json_object_get(choice, is_own ? "response" : "text"), is_whole);
+    on_finish(decoder, sma_json_get_str(choice, is_own ? "done_reason" : "finish_reason"), root);
+    if (is_own && json_is_true(json_object_get(root, "done")))
+        decoder->is_finishing = decoder->has_reason = true;
+    bool is_told =
+        message != NULL || json_is_string(json_object_get(choice, is_own ? "response" : "text"));
+    json_decref(message);
+    return is_told;
+}
+
 void sma_decode_chat_event(struct sma_decoder *decoder, struct sma_str name, json_t *event)
 {
-    if (is_error(event, name)) {
+    event = unwrap(event);
+    if (sma_decode_is_error(event) || sma_str_is_equal(name, SMA_STR("error"))) {
         sma_decode_fail_with(decoder, event);
         return;
     }
     on_usage(decoder, json_object_get(event, "usage"));
     const json_t *choice = first_choice(event);
-    if (choice == NULL)
-        return;
-    if (json_is_object(json_object_get(choice, "error"))) {
+    if (json_is_object(json_object_get(choice, "error")))
         sma_decode_fail_with(decoder, choice);
-        return;
-    }
-    on_usage(decoder, json_object_get(choice, "usage"));
-    const json_t *delta = json_object_get(choice, "delta");
-    bool is_whole = !json_is_object(delta);
-    on_message(decoder, is_whole ? json_object_get(choice, "message") : delta, is_whole);
-    on_finish(decoder, sma_json_get_str(choice, "finish_reason"), event);
+    else if (choice != NULL)
+        (void)on_choice(decoder, event, choice); /* without anything: a sign of life */
 }
 
 void sma_decode_chat_document(struct sma_decoder *decoder, json_t *document)
 {
+    document = unwrap(document);
     const json_t *choice = first_choice(document);
-    const json_t *message = json_object_get(choice, "message");
-    if (!json_is_object(message)) {
-        sma_decode_fail_with(decoder, json_object_get(choice, "error") != NULL ? choice : document);
+    bool has_error = json_object_get(choice, "error") != NULL;
+    on_usage(decoder, json_object_get(document, "usage"));
+    if (has_error || choice == NULL || !on_choice(decoder, document, choice)) {
+        sma_decode_fail_with(decoder, has_error ? choice : document);
         return;
     }
-    on_usage(decoder, json_object_get(document, "usage"));
-    on_usage(decoder, json_object_get(choice, "usage"));
-    on_message(decoder, message, true);
-    on_finish(decoder, sma_json_get_str(choice, "finish_reason"), document);
     decoder->is_finishing = true; /* a document that parses is complete */
 }
 
@@ -293,8 +396,9 @@ static void put_call(struct sma_buf *buf, const struct sma_answer_part *part)
 static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf, bool has_calls)
 {
     const struct sma_profile *profile = &decoder->profile;
-    bool is_every = profile->echo == SMA_ECHO_EVERY;
-    if (profile->echo == SMA_ECHO_NEVER)
+    bool is_learned = (decoder->forms & SMA_ANSWER_REASONED) != 0;
+    bool is_every = profile->echo == SMA_ECHO_EVERY || is_learned;
+    if ((decoder->forms & SMA_ANSWER_BARE) != 0 || (profile->echo == SMA_ECHO_NEVER && !is_learned))
         return;
     if (decoder->detail_count > 0) {
         sma_buf_put_json_key(buf, "reasoning_details");
@@ -305,7 +409,7 @@ static void put_reasoning(struct sma_decoder *decoder, struct sma_buf *buf, bool
         sma_buf_put_json_key(buf, decoder->reasoning_name);
         sma_buf_put_json_string(buf, sma_buf_str(&decoder->reasoning));
     } else if (is_every && decoder->reasoning_name[0] == '\0') {
-        sma_buf_put_json_key(buf, profile->echo_member);
+        sma_buf_put_json_key(buf, is_learned ? "reasoning_content" : profile->echo_member);
         sma_buf_put_text(buf, "\"\"");
     }
 }
@@ -317,7 +421,8 @@ void sma_decode_chat_fragment(struct sma_decoder *decoder)
     if (decoder->shown.len == 0 && !has_calls)
         return;
     sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
-    if (decoder->shown.len == 0 && !decoder->has_content)
+    bool has_null = (decoder->forms & SMA_ANSWER_NO_NULL) == 0;
+    if (decoder->shown.len == 0 && !decoder->has_content && has_null)
         sma_buf_put_text(buf, "null");
     else
         sma_buf_put_json_string(buf, decoder->shown);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 
 /* One line: runs of white space and control characters become one space; cut where a character
@@ -38,6 +39,109 @@ static void copy_line(char *to, size_t size, struct sma_str text)
                 *at = '?';
 }
 
+static const json_t *find_code(const json_t *object)
+{
+    static const char *const keys[] = {"code",       "status_code", "error_code", "errcode",
+                                       "err_code",   "Code",        "errorCode",  "errorcode",
+                                       "resultCode", "statusCode",  "errno",      "__type"};
+    for (size_t i = 0; i < SMA_COUNT_OF(keys); i++)
+        if (json_object_get(object, keys[i]) != NULL)
+            return json_object_get(object, keys[i]);
+    return NULL;
+}
+
+static bool is_good_code(const json_t *code)
+{
+    static const char *const words[] = {"", "0", "200", "ok", "success"};
+    bool is_good = !json_is_string(code) && !json_is_integer(code);
+    is_good |=
+        json_is_integer(code) && (json_integer_value(code) == 0 || json_integer_value(code) == 200);
+    for (size_t i = 0; i < SMA_COUNT_OF(words) && json_is_string(code); i++)
+        is_good |= strcasecmp(json_string_value(code), words[i]) == 0;
+    return is_good;
+}
+
+static struct sma_str find_message(const json_t *object)
+{
+    static const char *const keys[] = {
+        "message",    "msg",          "detail",    "error_description",
+        "status_msg", "error_msg",    "errmsg",    "Message",
+        "errorMsg",   "errorMessage", "resultMsg", "faultstring",
+        "title",      "errors",       "error",     "__type"};
+    for (size_t i = 0; i < SMA_COUNT_OF(keys); i++) {
+        const json_t *value = json_object_get(object, keys[i]);
+        if (json_is_array(value)) /* FastAPI: [{loc,msg,type}] */
+            value = json_array_get(value, 0);
+        if (json_is_string(value) && json_string_length(value) > 0)
+            return sma_json_text_of(value);
+        struct sma_str text = sma_json_get_str(value, "msg");
+        text = text.len > 0 ? text : sma_json_get_str(value, "message");
+        if (text.len > 0)
+            return text;
+    }
+    return (struct sma_str){"", 0};
+}
+
+/* The object that holds an error, however deep: of those members that hold nothing else, and of
+ * those that hold one where their code is none of success. */
+static const json_t *find_error(const json_t *root)
+{
+    static const struct
+    {
+        const char *key;
+        bool needs_code;
+    } places[] = {
+        {"error", false}, {"Error", false},  {"Response", false}, {"ResponseMetadata", false},
+        {"fault", false}, {"errors", false}, {"base_resp", true}, {"header", true},
+        {"Output", true}, {"data", true},    {"detail", true}};
+    for (size_t depth = 0; depth < 4; depth++) {
+        const json_t *inner = NULL;
+        for (size_t i = 0; i < SMA_COUNT_OF(places) && inner == NULL; i++) {
+            const json_t *value = json_object_get(root, places[i].key);
+            value = json_is_array(value) ? json_array_get(value, 0) : value;
+            bool is_error = json_object_size(value) > 0 &&
+                            (!places[i].needs_code || !is_good_code(find_code(value)) ||
+                             json_object_size(json_object_get(value, "error")) > 0);
+            inner = is_error ? value : NULL;
+        }
+        if (inner == NULL || (depth > 0 && find_message(root).len > 0))
+            return root;
+        root = inner;
+    }
+    return root;
+}
+
+/* Errors without a status: no part of an answer, and any of the members by which servers tell that
+ * it is none. */
+bool sma_decode_is_error(const json_t *event)
+{
+    static const char *const of_answers[] = {"choices",  "delta",  "content",    "output",
+                                             "response", "item",   "candidates", "type",
+                                             "usage",    "message"};
+    static const char *const of_errors[] = {"msg",        "detail",  "error_msg", "errmsg",
+                                            "status_msg", "Message", "errorMsg",  "resultMsg"};
+    const json_t *error = json_object_get(event, "error");
+    if ((json_is_string(error) && json_string_length(error) > 0) || json_is_true(error) ||
+        sma_json_is(event, "object", "error") || json_array_size(error) > 0 ||
+        find_error(event) != event)
+        return true;
+    for (size_t i = 0; i < SMA_COUNT_OF(of_answers); i++) {
+        const json_t *value = json_object_get(event, of_answers[i]);
+        bool is_words = i + 1 == SMA_COUNT_OF(of_answers) && json_is_string(value);
+        if (value != NULL && !json_is_null(value) && !is_words)
+            return false;
+    }
+    const json_t *status = json_object_get(event, "status");
+    bool is_told = json_is_false(json_object_get(event, "success")) ||
+                   !is_good_code(find_code(event)) || json_integer_value(status) >= 400 ||
+                   sma_json_is(event, "status", "error") ||
+                   sma_json_is(event, "status", "failed") || sma_json_is(event, "status", "fail") ||
+                   json_is_string(json_object_get(event, "message"));
+    for (size_t i = 0; i < SMA_COUNT_OF(of_errors); i++)
+        is_told |= json_object_get(event, of_errors[i]) != NULL;
+    return is_told;
+}
+
 static void on_code(struct sma_wire_error *error, const json_t *code)
 {
     if (json_is_string(code)) {
@@ -50,23 +154,6 @@ static void on_code(struct sma_wire_error *error, const json_t *code)
     snprintf(error->code, sizeof error->code, "%" JSON_INTEGER_FORMAT, number);
     if (number >= 400 && number <= 599)
         error->status = (int)number;
-}
-
-static struct sma_str find_message(const json_t *object)
-{
-    static const char *const keys[] = {"message",           "msg",   "detail",
-                                       "error_description", "title", "errors"};
-    for (size_t i = 0; i < SMA_COUNT_OF(keys); i++) {
-        const json_t *value = json_object_get(object, keys[i]);
-        if (json_is_string(value) && json_string_length(value) > 0)
-            return sma_json_text_of(value);
-        if (!json_is_array(value) || json_array_size(value) == 0)
-            continue;
-        const json_t *first = json_array_get(value, 0); /* FastAPI: [{loc,msg,type}] */
-        struct sma_str text = sma_json_get_str(first, "msg");
-        return text.len > 0 ? text : sma_json_get_str(first, "message");
-    }
-    return (struct sma_str){"", 0};
 }
 
 /* -- the member of the request ----------------------------------------------------------------- */
@@ -103,28 +190,30 @@ static void say_wait(struct sma_wire_error *error, double ms)
     error->retry_after_ms = (int64_t)ms;
 }
 
-/* "6m0s", "30.6s", "20ms", "2 seconds", "1 hour 5 minutes" at the start of text; -1 = no
- * duration. */
-static double duration_ms(const char *text)
+double sma_wire_duration_ms(const char **text)
 {
     double ms = -1;
-    for (;;) {
-        const char *number = text + strspn(text, " ");
+    for (const char *at = *text;;) {
+        static const struct
+        {
+            const char *word;
+            double ms;
+        } units[] = {{"ms", 1},    {"milli", 1},   {"s", 1000},
+                     {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+        const char *number = at + strspn(at, " ");
         char *end = NULL;
         if (*number < '0' || *number > '9')
             return ms;
         double value = strtod(number, &end);
+        size_t unit = 0;
         end += strspn(end, " ");
-        double unit = strncmp(end, "ms", 2) == 0 || strncmp(end, "milli", 5) == 0 ? 1
-                      : *end == 's'                                               ? 1000
-                      : *end == 'm'                                               ? 60000
-                      : *end == 'h'                                               ? 3600000
-                      : *end == 'd'                                               ? 86400000
-                                                                                  : 0;
-        if (unit == 0)
+        while (unit < SMA_COUNT_OF(units) &&
+               strncmp(end, units[unit].word, strlen(units[unit].word)) != 0)
+            unit++;
+        if (unit == SMA_COUNT_OF(units))
             return ms;
-        ms = (ms < 0 ? 0 : ms) + value * unit;
-        text = end + strspn(end, "abcdefghijklmnopqrstuvwxyz");
+        ms = (ms < 0 ? 0 : ms) + value * units[unit].ms;
+        *text = at = end + strspn(end, "abcdefghijklmnopqrstuvwxyz");
     }
 }
 
@@ -135,7 +224,8 @@ static void find_wait(struct sma_wire_error *error, const char *said)
         "wait for ",     "\"retrydelay\":\"", "retrydelay\\\":\\\"", "please wait "};
     for (size_t i = 0; i < SMA_COUNT_OF(words) && !error->has_retry_after; i++) {
         const char *at = strstr(said, words[i]);
-        double ms = at == NULL ? -1 : duration_ms(at + strlen(words[i]));
+        const char *from = at == NULL ? "" : at + strlen(words[i]);
+        double ms = sma_wire_duration_ms(&from);
         if (ms >= 0)
             say_wait(error, ms);
     }
@@ -191,6 +281,7 @@ static uint64_t number_at(const char *text)
     return number;
 }
 
+/* clang-format off */
 static void find_window(struct sma_wire_error *error, const char *said)
 {
     static const struct
@@ -198,21 +289,17 @@ static void find_window(struct sma_wire_error *error, const char *said)
         const char *before,
             *between; /* words in front of the number; what must follow them first */
     } places[] = {
-        {"maximum context length is ", ""},
-        {"maximum context length of ", ""},
-        {"maximum prompt length is ", ""},
-        {"range of input length should be [", ", "},
-        {"maximum number of tokens allowed (", ""},
-        {"exceed context limit: ", "> "},
-        {"prompt is too long: ", "> "},
-        {"exceeded model token limit: ", ""},
-        {"available context size (", ""},
-        {"max context length ", ""},
-        {"context window of ", ""},
-        {"requested tokens (", "context window of "},
-        {"maximum context length (", ""},
-        {"maximum model length of ", ""},
+        {"maximum context length is ", ""}, {"maximum context length of ", ""},
+        {"maximum prompt length is ", ""}, {"range of input length should be [", ", "},
+        {"maximum number of tokens allowed (", ""}, {"exceed context limit: ", "> "},
+        {"prompt is too long: ", "> "}, {"exceeded model token limit: ", ""},
+        {"available context size (", ""}, {"max context length ", ""}, {"context window of ", ""},
+        {"requested tokens (", "context window of "}, {"maximum context length (", ""},
+        {"maximum model length of ", ""}, {"exceeds the limit of ", ""}, {"exceeds limit of ", ""},
+        {"exceeds the maximum of ", ""}, {"less than max_seq_len (", ""}, {"must be <= ", ""},
+        {"maximum of ", ""}, {"limit of ", ""}, {"n_ctx = ", ""}, {"n_ctx=", ""},
     };
+    /* clang-format on */
     for (size_t i = 0; i < SMA_COUNT_OF(places) && error->window_tokens == 0; i++) {
         const char *at = strstr(said, places[i].before);
         if (at == NULL)
@@ -288,7 +375,10 @@ static void on_object(struct sma_wire_error *error, const json_t *object, struct
     copy_line(error->message, sizeof error->message, find_message(object));
     copy_line(error->type, sizeof error->type, sma_json_get_str(object, "type"));
     copy_line(error->param, sizeof error->param, sma_json_get_str(object, "param"));
-    on_code(error, json_object_get(object, "code"));
+    on_code(error, find_code(object));
+    json_int_t status = json_integer_value(json_object_get(object, "status"));
+    if (error->status == 0 && status >= 400 && status <= 599)
+        error->status = (int)status;
     /* Anthropic's finer code, and Google's word for the number. */
     struct sma_str finer = sma_json_get_str(details, "error_code");
     if (finer.len == 0)
@@ -313,15 +403,14 @@ static void on_error(struct sma_wire_error *error, const json_t *root)
     sma_buf_init(&said, 65536); /* what is more is left out */
     if (json_is_array(root))
         root = json_array_get(root, 0);
-    const json_t *inner = json_object_get(root, "error");
-    if (json_is_string(inner)) {
-        copy_line(error->message, sizeof error->message, sma_json_text_of(inner));
-        on_code(error, json_object_get(root, "code"));
-        put_said(&said, sma_json_text_of(inner));
-        put_said(&said, find_message(root));
-    } else {
-        on_object(error, json_is_object(inner) ? inner : root, &said);
-    }
+    if (json_array_size(json_object_get(json_object_get(root, "message"), "detail")) > 0)
+        root = json_object_get(root, "message"); /* Mistral */
+    const json_t *place = find_error(root);
+    on_object(error, place, &said);
+    if (place != root && error->code[0] == '\0')
+        on_code(error, find_code(root));
+    if (place == root)
+        put_said(&said, sma_json_get_str(root, "error"));
     find_in_words(error, &said);
     sma_buf_fini(&said);
 }
@@ -355,6 +444,11 @@ void sma_wire_error_parse(struct sma_str body, struct sma_wire_error *ret_error)
     if (sma_str_starts_with(body, SMA_STR("data:")))
         body = sma_str_trim((struct sma_str){body.ptr + 5, body.len - 5});
     json_t *root = sma_json_parse(body);
+    size_t len = 0;
+    json_t *sentence = root == NULL ? sma_json_parse_first(body, &len) : NULL;
+    if (json_is_string(sentence)) /* a sentence as JSON */
+        body = (struct sma_str){body.ptr + 1, len - 2};
+    json_decref(sentence);
     if (root == NULL) {
         struct sma_buf said;
         sma_buf_init(&said, 4096);

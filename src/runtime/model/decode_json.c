@@ -3,6 +3,8 @@
 
 #include "sma/text.h"
 
+#include <stdlib.h>
+
 struct sma_str sma_json_text_of(const json_t *value)
 {
     if (!json_is_string(value))
@@ -18,9 +20,8 @@ struct sma_str sma_json_get_str(const json_t *object, const char *key)
 uint64_t sma_json_get_u64(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
-    if (!json_is_number(value))
-        return 0;
-    double number = json_number_value(value);
+    double number =
+        json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
     return number > 0 && number < 1e15 ? (uint64_t)number : 0;
 }
 
@@ -104,9 +105,17 @@ static void put_repaired(struct sma_buf *buf, struct sma_str text)
         int unit = read_unit(text, i);
         if (unit >= 0xd800 && unit <= 0xdfff) {
             int second = unit < 0xdc00 ? read_unit(text, i + 6) : -1;
+            bool is_first = i > 0 && text.ptr[i - 1] == '"';
+            bool is_last = i + 6 < text.len && text.ptr[i + 6] == '"';
             if (second >= 0xdc00 && second <= 0xdfff) {
                 sma_buf_put(buf, text.ptr + i, 12);
                 i += 12;
+            } else if (unit < 0xdc00 ? is_last
+                                     : is_first) { /* its other half is in another event */
+                sma_buf_printf(buf, "\\udbf6\\u%04x", 0xdc00 + (unit - 0xd800) % 0x400);
+                if (unit >= 0xdc00)
+                    memcpy(buf->ptr + buf->len - 12, "\\udbf7", 6);
+                i += 6;
             } else {
                 sma_buf_put_text(buf, "\\ufffd");
                 i += 6;
@@ -132,6 +141,17 @@ json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error)
     if (text.len == 0 || !is_shallow(text))
         return NULL;
     return json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, ret_error == NULL ? &ignored : ret_error);
+}
+
+json_t *sma_json_parse_first(struct sma_str text, size_t *ret_len)
+{
+    json_error_t error;
+    if (text.len == 0 || !is_shallow(text))
+        return NULL;
+    json_t *value = json_loadb(text.ptr, text.len,
+                               JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
+    *ret_len = value == NULL ? 0 : (size_t)error.position;
+    return value;
 }
 
 json_t *sma_json_parse(struct sma_str text)

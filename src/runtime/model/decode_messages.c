@@ -53,8 +53,8 @@ static void add_text(struct sma_decoder *decoder, struct sma_answer_part *part,
     sma_decode_add(decoder, &part->content, piece);
     if (decoder->status != SMA_DECODED_OK)
         return;
-    sma_buf_put_str(part->kind == SMA_ANSWER_PART_TEXT ? &decoder->content : &decoder->reasoning,
-                    piece);
+    sma_decode_put(part->kind == SMA_ANSWER_PART_TEXT ? &decoder->content : &decoder->reasoning,
+                   piece);
     if (decoder->content.err == SMA_ERR_NOMEM || decoder->reasoning.err == SMA_ERR_NOMEM)
         sma_decode_fail(decoder, SMA_DECODED_NOMEM);
 }

@@ -23,6 +23,42 @@ void sma_decode_fail_for(struct sma_decoder *decoder, enum sma_err err)
         sma_decode_fail(decoder, err == SMA_ERR_NOMEM ? SMA_DECODED_NOMEM : SMA_DECODED_TOOBIG);
 }
 
+/* A half of a character that came alone stands as one of U+10D800.. until its other half comes
+ * (decode_json.c); 0 = there is none. */
+static uint32_t half_at(const char *bytes)
+{
+    const unsigned char *at = (const unsigned char *)bytes;
+    if (at[0] != 0xf4 || at[1] != 0x8d || at[2] < 0xa0 || at[2] > 0xbf)
+        return 0;
+    return 0xd800u + (((uint32_t)at[2] & 0x1f) << 6 | ((uint32_t)at[3] & 0x3f));
+}
+
+size_t sma_decode_half_length(const struct sma_buf *buf)
+{
+    return buf->len >= 4 && half_at(buf->ptr + buf->len - 4) != 0 ? 4 : 0;
+}
+
+void sma_decode_put(struct sma_buf *buf, struct sma_str piece)
+{
+    uint32_t high = sma_decode_half_length(buf) > 0 ? half_at(buf->ptr + buf->len - 4) : 0;
+    uint32_t low = piece.len >= 4 ? half_at(piece.ptr) : 0;
+    if (piece.len == 0)
+        return;
+    if (high != 0)
+        buf->len -= 4;
+    if (low >= 0xdc00 && high != 0) {
+        uint32_t code = 0x10000u + ((high & 0x3ff) << 10 | (low & 0x3ff));
+        char bytes[4] = {(char)(0xf0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3f)),
+                         (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f))};
+        sma_buf_put(buf, bytes, 4);
+    } else if (high != 0 || low >= 0xdc00) {
+        sma_buf_put_text(buf, "\xef\xbf\xbd");
+    }
+    if (low >= 0xdc00)
+        piece = (struct sma_str){piece.ptr + 4, piece.len - 4};
+    sma_buf_put_str(buf, piece);
+}
+
 void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma_str piece)
 {
     if (piece.len == 0)
@@ -32,7 +68,7 @@ void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma
         return;
     }
     decoder->answer_bytes += piece.len;
-    sma_buf_put_str(buf, piece);
+    sma_decode_put(buf, piece);
     sma_decode_fail_for(decoder, buf->err);
 }
 
@@ -58,6 +94,7 @@ struct sma_answer_part *sma_decode_add_part(struct sma_decoder *decoder,
     sma_buf_init(&part->id, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->item_id, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->name, SMA_ANSWER_BYTES_MAX);
+    sma_buf_init(&part->name_rest, 1024);
     sma_buf_init(&part->content, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->signature, SMA_ANSWER_BYTES_MAX);
     sma_buf_init(&part->raw, 6 * (size_t)SMA_ANSWER_BYTES_MAX);
@@ -79,6 +116,11 @@ struct sma_answer_part *sma_decode_find_part(struct sma_decoder *decoder, int64_
 void sma_decode_set_name(struct sma_decoder *decoder, struct sma_answer_part *part,
                          struct sma_str name)
 {
+    if (part->name.len > 0 && name.len > part->name.len &&
+        sma_str_starts_with(name, sma_buf_str(&part->name)))
+        sma_buf_clear(&part->name); /* told anew, longer each time */
+    if (name.len > 0 && part->name.len > 0)
+        sma_buf_put_str(&part->name_rest, name); /* beyond its bound it is no name */
     if (name.len == 0 || part->name.len > 0)
         return;
     sma_decode_add(decoder, &part->name, name);
@@ -104,8 +146,11 @@ void sma_decode_add_arguments(struct sma_decoder *decoder, struct sma_answer_par
 void sma_decode_set_arguments(struct sma_decoder *decoder, struct sma_answer_part *part,
                               struct sma_str whole)
 {
-    if (sma_str_is_equal(sma_buf_str(&part->content), whole))
-        return;
+    struct sma_str held = sma_buf_str(&part->content);
+    bool is_less = sma_str_trim(whole).len == 0 || sma_str_is_equal(whole, SMA_STR("{}")) ||
+                   (!sma_json_is_object(whole) && sma_json_is_object(held));
+    if (sma_str_is_equal(held, whole) || (held.len > 0 && is_less))
+        return; /* the fullest of all that the events say counts */
     decoder->answer_bytes -= part->content.len;
     sma_buf_clear(&part->content);
     sma_send_text_fini(&part->send_text);

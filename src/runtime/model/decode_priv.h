@@ -6,6 +6,7 @@
 #define SMA_MODEL_DECODE_PRIV_H
 
 #include "runtime/model/decode.h"
+#include "runtime/model/decode_marks.h"
 #include "runtime/model/profile.h"
 #include "runtime/model/send_text.h"
 #include "runtime/text/sse.h"
@@ -29,6 +30,7 @@ struct sma_answer_part
     bool has_index, is_closed, is_send, is_object;
     int64_t index;
     struct sma_buf id, item_id, name;
+    struct sma_buf name_rest; /* later pieces of the name; most servers repeat it */
     struct sma_buf content;   /* arguments of a call, else text */
     struct sma_buf signature; /* of a thinking block */
     struct sma_buf raw;       /* the item as JSON, when it goes back verbatim */
@@ -36,6 +38,7 @@ struct sma_answer_part
     json_t *extra_function;   /* the same of a chat call's "function" */
     size_t last_piece;        /* offset of the latest piece in content */
     bool is_invalid, is_cut;
+    bool is_unreadable;     /* text that began like a call */
     struct sma_buf problem; /* of invalid arguments */
     struct sma_send_text send_text;
 };
@@ -51,31 +54,39 @@ struct sma_detail
 struct sma_decoder
 {
     enum sma_llm_api api;
+    char model[128];
     struct sma_profile profile;
-    uint64_t id_seed;
-    struct sma_str request; /* borrowed */
-    uint64_t event_count;
     struct sma_sse sse;
     struct sma_buf document;
+    json_t *tools; /* that the request offers; has_tools: it was looked for */
+    bool has_tools;
+    uint64_t id_seed;       /* from here to shown: 0 in a new answer */
+    struct sma_str request; /* borrowed */
+    uint64_t event_count;
+    uint8_t forms;      /* SMA_ANSWER_* */
+    bool is_clean_end;  /* the body ended as its length or its last chunk told */
+    uint64_t odd_count; /* events that are none */
     bool is_decided, is_document, is_done, is_finishing, is_finished;
     bool is_length, is_filtered, is_refused;
     bool has_reason, is_odd_reason; /* a reason to stop was told; one that nobody knows */
     enum sma_decoded_status status; /* OK until trouble */
     size_t answer_bytes;
-    struct sma_buf content, reasoning, refusal;
     char reasoning_name[24];
     bool has_content;
+    size_t latest_send_at; /* number of the latest chat_send part + 1; 0 = none */
+    size_t call_count;
+    struct sma_decoded decoded;
     struct sma_str shown; /* at the end: what of content is for people; goes back, too */
-    json_t *extra;        /* members of the message we do not know */
+    struct sma_buf content, reasoning, refusal;
+    struct sma_buf visible; /* content without thoughts, where that is not one piece of it */
+    bool forgets_begin;     /* over answers: this model ends thoughts that it never began */
+    json_t *extra;          /* members of the message we do not know */
     struct sma_detail *details;
     size_t detail_count, detail_cap;
     struct sma_answer_part *parts;
     size_t part_count, part_cap;
-    size_t latest_send_at; /* number of the latest chat_send part + 1; 0 = none */
     struct sma_buf fragment;
     struct sma_model_call *calls;
-    size_t call_count;
-    struct sma_decoded decoded;
 };
 
 /* Each format: one event (or document) of the stream. `name` is the SSE event name. */
@@ -96,8 +107,14 @@ void sma_decode_fail(struct sma_decoder *decoder, enum sma_decoded_status status
 void sma_decode_fail_for(struct sma_decoder *decoder, enum sma_err err);
 /** The server's own error, from an object that holds one in any known shape. */
 void sma_decode_fail_with(struct sma_decoder *decoder, const json_t *root);
+/** Does a document or event tell of an error instead of being (a part of) an answer? */
+bool sma_decode_is_error(const json_t *event);
 /** Append answer bytes to one of the buffers, counted against SMA_ANSWER_BYTES_MAX. */
 void sma_decode_add(struct sma_decoder *decoder, struct sma_buf *buf, struct sma_str piece);
+/** Append a piece; halves of a character that came in two pieces become one. */
+void sma_decode_put(struct sma_buf *buf, struct sma_str piece);
+/** Bytes at the end that stand for half a character. */
+size_t sma_decode_half_length(const struct sma_buf *buf);
 /** A new part, or NULL after failing the decoder. The pointer lives until the next one is added. */
 struct sma_answer_part *sma_decode_add_part(struct sma_decoder *decoder,
                                             enum sma_answer_part_kind kind);
@@ -150,11 +167,32 @@ void sma_arguments_problem(struct sma_str text, struct sma_buf *problem);
 bool sma_json_is_object(struct sma_str text);
 
 /* -- decode_call_text.c ------------------------------------------------------------------------ */
-/** Calls written as text become parts; returns the text in front of them, or all of it. */
-struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text);
-/** What of a text that still arrives may be shown: nothing that looks like the beginning of such a
- *  call. */
-struct sma_str sma_decode_before_call_text(struct sma_str text);
+/** Calls written as text become parts; returns the text in front of them, or all of it.
+ *  is_dropped: they only go out of the text, since the answer has others. */
+struct sma_str sma_decode_take_call_text(struct sma_decoder *decoder, struct sma_str text,
+                                         bool is_dropped);
+/** The text in front of the first mark of calls. Unless is_whole, more arrives: nothing that may
+ *  become such a mark either. */
+struct sma_str sma_decode_before_call_text(struct sma_decoder *decoder, struct sma_str text,
+                                           bool is_whole);
+
+/* -- decode_tools.c ---------------------------------------------------------------------------- */
+/** The tools that the request offers, as it writes them; NULL: none is known. */
+const json_t *sma_decode_tools(struct sma_decoder *decoder);
+/** Is one of them called just so? is_open: or begins so. */
+bool sma_decode_is_tool(struct sma_decoder *decoder, struct sma_str name, bool is_open);
+/** Where a line begins with one, as an element `<read_file>` or in a list of Python `[read_file(`;
+ *  text.len: none does. Unless is_whole, it may be the beginning of its name. */
+size_t sma_decode_find_tool_line(struct sma_decoder *decoder, struct sma_str text, bool is_whole);
+/** The one that a name means; empty when it is none, or not one alone. */
+struct sma_str sma_decode_resolve(struct sma_decoder *decoder, struct sma_str name);
+/** Give a call the name of the tool that it means. */
+void sma_decode_settle_name(struct sma_decoder *decoder, struct sma_answer_part *part);
+/** Arguments that hold the call once more become those of the call. */
+void sma_decode_unwrap(struct sma_decoder *decoder, struct sma_answer_part *part);
+/** A value that was written as text, of the type that the tool's schema tells. */
+json_t *sma_decode_value(struct sma_decoder *decoder, struct sma_str tool, struct sma_str key,
+                         struct sma_str text);
 
 struct sma_str sma_json_text_of(const json_t *value); /* empty slice unless a string */
 struct sma_str sma_json_get_str(const json_t *object, const char *key);
@@ -167,6 +205,8 @@ void sma_json_dump(struct sma_buf *buf, const json_t *value);
  *  NULL when it is not
  *  JSON. Free with json_decref. */
 json_t *sma_json_parse(struct sma_str text);
+/** The first value of several, of any type; *ret_len bytes of text. */
+json_t *sma_json_parse_first(struct sma_str text, size_t *ret_len);
 /** The same without repairs. *ret_error (may be NULL) stays untouched when the text is empty or too
  *  deep. */
 json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error);

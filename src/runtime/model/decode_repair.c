@@ -4,7 +4,8 @@
  *
  * Repaired is only what can be meant in one way: code fences around the object, an object inside a
  * string, control characters and odd escapes in strings, commas in front of a closing bracket,
- * strings, lists and objects left open at the end, one bracket too many. Everything else goes back
+ * strings, lists and objects left open at the end, one bracket too many, the quotes and words of
+ * Python. Everything else goes back
  * to the model with its place.
  */
 #include "decode_priv.h"
@@ -18,7 +19,7 @@ struct repair
     char open[SMA_JSON_DEPTH_MAX]; /* the closing bracket of each level */
     size_t depth;
     size_t comma_at; /* where out holds a comma that nothing follows yet, + 1; 0 = none */
-    bool is_in_string;
+    char quote;      /* of the string that is open; 0 = none is */
 };
 
 bool sma_json_is_object(struct sma_str text)
@@ -62,9 +63,18 @@ static size_t put_in_string(struct repair *repair, size_t at)
     unsigned char byte = (unsigned char)repair->text.ptr[at];
     if (byte == '\\')
         return put_escape(repair, at);
-    if (byte == '"')
-        repair->is_in_string = false;
-    if (byte == '\n')
+    /* An apostrophe ends nothing but where a string may end. */
+    size_t next = at + 1;
+    while (next < repair->text.len && repair->text.ptr[next] == ' ')
+        next++;
+    bool may_end =
+        byte == '"' || next >= repair->text.len || strchr(",:}]\n", repair->text.ptr[next]) != NULL;
+    if (byte == (unsigned char)repair->quote && may_end) {
+        repair->quote = '\0';
+        sma_buf_put_char(repair->out, '"');
+    } else if (byte == '"') {
+        sma_buf_put_text(repair->out, "\\\"");
+    } else if (byte == '\n')
         sma_buf_put_text(repair->out, "\\n");
     else if (byte == '\t')
         sma_buf_put_text(repair->out, "\\t");
@@ -114,9 +124,23 @@ static bool on_byte(struct repair *repair, size_t at)
             return false;
         repair->open[repair->depth++] = byte == '{' ? '}' : ']';
     }
-    repair->is_in_string = byte == '"';
-    sma_buf_put_char(repair->out, byte);
+    repair->quote = byte == '"' || byte == '\'' ? byte : '\0';
+    sma_buf_put_char(repair->out, byte == '\'' ? '"' : byte);
     return true;
+}
+
+/* Python's words for JSON's; returns how many bytes were one. */
+static size_t put_word(struct repair *repair, size_t at)
+{
+    static const char *const words[][2] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
+    struct sma_str rest = {repair->text.ptr + at, repair->text.len - at};
+    for (size_t i = 0; i < SMA_COUNT_OF(words); i++)
+        if (sma_str_starts_with(rest, sma_str(words[i][0]))) {
+            repair->comma_at = 0;
+            sma_buf_put_text(repair->out, words[i][1]);
+            return strlen(words[i][0]);
+        }
+    return 0;
 }
 
 static bool is_rest_empty(struct sma_str text, size_t at)
@@ -133,16 +157,16 @@ static bool rewrite(struct sma_str text, struct sma_buf *out)
     if (text.len == 0 || text.ptr[0] != '{')
         return false;
     for (size_t at = 0; at < text.len && out->err == SMA_ERR_OK;) {
-        if (repair.is_in_string) {
-            at += put_in_string(&repair, at);
+        size_t len = repair.quote != '\0' ? put_in_string(&repair, at) : put_word(&repair, at);
+        at += len;
+        if (len > 0)
             continue;
-        }
         if (!on_byte(&repair, at++))
             return false;
         if (repair.depth == 0)
             return is_rest_empty(text, at);
     }
-    if (repair.is_in_string)
+    if (repair.quote != '\0')
         sma_buf_put_char(out, '"');
     while (repair.depth > 0 && out->err == SMA_ERR_OK)
         close_level(&repair);

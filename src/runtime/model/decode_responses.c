@@ -199,9 +199,21 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
 {
     struct sma_answer_part *part = find_item(decoder, event, NULL);
     struct sma_str delta = sma_json_get_str(event, "delta");
+    bool is_call = sma_str_is_equal(type, SMA_STR("response.function_call_arguments.delta"));
+    if (part == NULL &&
+        (is_call || sma_str_is_equal(type, SMA_STR("response.output_text.delta")))) {
+        part = sma_decode_add_part(decoder, is_call ? SMA_ANSWER_PART_CALL
+                                                    : SMA_ANSWER_PART_TEXT); /* not announced */
+        const json_t *index = json_object_get(event, "output_index");
+        if (part != NULL) {
+            part->has_index = json_is_integer(index);
+            part->index = json_integer_value(index);
+            sma_decode_add(decoder, &part->item_id, sma_json_get_str(event, "item_id"));
+        }
+    }
     if (part == NULL)
         return;
-    if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.delta"))) {
+    if (is_call) {
         sma_decode_add_arguments(decoder, part, delta);
     } else if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.done"))) {
         const json_t *arguments = json_object_get(event, "arguments");
@@ -212,8 +224,8 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
                 sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {
         sma_decode_add(decoder, &part->content, delta);
         if (decoder->status == SMA_DECODED_OK)
-            sma_buf_put_str(&decoder->content,
-                            delta); /* as it can be shown now; settled at the end */
+            sma_decode_put(&decoder->content,
+                           delta); /* as it can be shown now; settled at the end */
     }
 }
 

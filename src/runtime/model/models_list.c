@@ -20,10 +20,15 @@ static uint64_t first_number(const json_t *object, const char *const *names, siz
 
 static uint64_t window_of(const json_t *model)
 {
+    /* LM Studio, vLLM, Gemini, TabbyAPI, llama.cpp (also as facts of its file) and the others */
     static const char *const names[] = {
-        "max_input_tokens", "context_length",     "max_model_len",     "context_window", "n_ctx",
-        "inputTokenLimit",  "max_context_length", "max_context_window"};
+        "loaded_context_length", "max_input_tokens",   "context_length",
+        "max_model_len",         "context_window",     "n_ctx",
+        "inputTokenLimit",       "max_context_length", "max_seq_len",
+        "max_context_window",    "max_context_tokens", "n_ctx_train"};
     uint64_t window = first_number(model, names, SMA_COUNT_OF(names));
+    if (window == 0)
+        window = first_number(json_object_get(model, "meta"), names, SMA_COUNT_OF(names));
     /* OpenRouter: the model's own, and what the host it is sent to serves. */
     uint64_t served = sma_json_get_u64(json_object_get(model, "top_provider"), "context_length");
     return served > 0 && (window == 0 || served < window) ? served : window;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define WINDOW_UNKNOWN 128000
+#define WINDOW_LOCAL 32768      /* of an unknown model on a machine of one's own: few load more */
 #define OUTPUT_UNKNOWN 8192     /* Messages needs a cap; every model of today takes this one */
 #define RESPONSES_OUTPUT_MIN 16 /* Source: protocols/models.md §2.1 */
 #define ENDS_SOON_DAYS 90
@@ -204,9 +205,16 @@ static void settle_cache(struct sma_profile *profile, const struct sma_config_ll
 static void settle_echo(struct sma_profile *profile, const struct sma_config_llm *llm,
                         const struct model *model)
 {
+    /* A gateway, a LAN address and a tunnel ask for it as the vendor behind them does; names that
+     * no row has are of the family that they tell. */
+    bool is_family =
+        model != NULL
+            ? model->vendor == SMA_HOST_DEEPSEEK || model->vendor == SMA_HOST_MOONSHOT
+            : strcasestr(llm->model, "deepseek") != NULL || strcasestr(llm->model, "kimi") != NULL;
+    bool passes_on = profile->host == SMA_HOST_OTHER || profile->host == SMA_HOST_LOCAL ||
+                     profile->host == SMA_HOST_OLLAMA;
     bool is_direct = profile->host == SMA_HOST_DEEPSEEK || profile->host == SMA_HOST_MOONSHOT ||
-                     (profile->host == SMA_HOST_OTHER && model != NULL &&
-                      (model->vendor == SMA_HOST_DEEPSEEK || model->vendor == SMA_HOST_MOONSHOT));
+                     (passes_on && is_family);
     profile->has_call_signatures = profile->host == SMA_HOST_GEMINI;
     profile->binds_thinking =
         llm->api == SMA_LLM_MESSAGES && model != NULL && (model->flags & MODEL_BINDS) != 0;
@@ -234,6 +242,8 @@ void sma_profile_find(const struct sma_config_llm *llm, struct sma_profile *ret_
     settle_cache(&profile, llm, model);
     profile.effort = nearest(&profile, sma_effort_find(llm->effort));
     settle_echo(&profile, llm, model);
+    if (model == NULL && (profile.host == SMA_HOST_LOCAL || profile.host == SMA_HOST_OLLAMA))
+        profile.window_tokens = WINDOW_LOCAL;
     if (llm->context_tokens > 0)
         profile.window_tokens =
             llm->context_tokens > UINT32_MAX ? UINT32_MAX : (uint32_t)llm->context_tokens;

@@ -150,6 +150,9 @@ void sma_profile_find(const struct sma_config_llm *llm, struct sma_profile *ret_
 /** Whose rules the address follows. */
 enum sma_host sma_profile_host(const struct sma_config_llm *llm);
 
+/** A server of this machine or of a private network, or Ollama anywhere. */
+bool sma_profile_is_local(const struct sma_config_llm *llm);
+
 /** "none" "minimal" ... for effort < SMA_EFFORT_COUNT. */
 const char *sma_effort_name(enum sma_effort effort);
 /** UNSET for other words. */

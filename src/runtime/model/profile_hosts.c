@@ -131,8 +131,22 @@ static bool is_host(struct sma_str host, const char *suffix)
 
 static bool is_local(struct sma_str host)
 {
-    static const char *const beginnings[] = {"127.", "localhost", "[::1]", "host.docker.internal",
-                                             "10.",  "192.168."};
+    static const char *const beginnings[] = {
+        "127.",     "localhost", "[::1]",   "host.docker.internal",
+        "10.",      "192.168.",  "[fd",     "[fe80",
+        "169.254.", "172.16.",   "172.17.", "172.18.",
+        "172.19.",  "172.20.",   "172.21.", "172.22.",
+        "172.23.",  "172.24.",   "172.25.", "172.26.",
+        "172.27.",  "172.28.",   "172.29.", "172.30.",
+        "172.31."};
+    static const char *const ends[] = {".local", ".lan", ".internal", ".home.arpa"};
+    const char *colon = memchr(host.ptr, ':', host.len);
+    size_t name_len = colon == NULL ? host.len : (size_t)(colon - host.ptr);
+    for (size_t i = 0; i < SMA_COUNT_OF(ends); i++) {
+        size_t len = strlen(ends[i]);
+        if (name_len > len && strncasecmp(host.ptr + name_len - len, ends[i], len) == 0)
+            return true;
+    }
     for (size_t i = 0; i < SMA_COUNT_OF(beginnings); i++) {
         size_t len = strlen(beginnings[i]);
         if (host.len >= len && strncasecmp(host.ptr, beginnings[i], len) == 0)
@@ -171,6 +185,13 @@ static enum sma_host host_by_address(const char *base_url)
     if (is_local(host) && memmem(host.ptr, host.len, ":11434", 6) != NULL)
         return SMA_HOST_OLLAMA;
     return is_local(host) ? SMA_HOST_LOCAL : SMA_HOST_OTHER;
+}
+
+bool sma_profile_is_local(const struct sma_config_llm *llm)
+{
+    const struct sma_provider *provider = sma_provider_find(llm->provider);
+    return is_local(sma_url_host(llm->base_url)) ||
+           (provider != NULL && provider->host == SMA_HOST_OLLAMA);
 }
 
 /* "openai" is what people write for any server that speaks like it: its rules are for its own

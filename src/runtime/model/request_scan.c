@@ -65,6 +65,7 @@ static void take_member(struct sma_request_facts *facts, struct sma_str name, st
 {
     if (sma_str_is_equal(name, SMA_STR("tools"))) {
         facts->tool_count = count;
+        facts->tools = value;
     } else if (sma_str_is_equal(name, SMA_STR("system")) ||
                sma_str_is_equal(name, SMA_STR("instructions"))) {
         facts->system = value;

@@ -15,6 +15,7 @@ struct sma_request_facts
 {
     /* message_count: with a system message that stands among them */
     size_t tool_count, message_count;
+    struct sma_str tools;  /* their JSON; empty = none */
     struct sma_str system; /* its JSON, as it stands there; empty = none */
 };
 

@@ -1,4 +1,5 @@
-#include "runtime/model/retry.h"
+#include "retry_priv.h"
+#include "runtime/model/target.h"
 
 #include "sma/text.h"
 
@@ -7,40 +8,17 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* "6m0s", "1.5s", "120ms": numbers with units, one behind the other. */
-static bool read_duration(const char *text, double *ret_ms)
-{
-    double ms = 0;
-    bool has_unit = false;
-    while (isdigit((unsigned char)*text)) {
-        char *end = NULL;
-        double number = strtod(text, &end);
-        double unit = strncmp(end, "ms", 2) == 0 ? 1
-                      : *end == 's'              ? 1000
-                      : *end == 'm'              ? 60000
-                      : *end == 'h'              ? 3600000
-                      : *end == 'd'              ? 86400000
-                                                 : 0;
-        if (unit == 0)
-            return false;
-        has_unit = true;
-        ms += number * unit;
-        text = end + (unit == 1 ? 2 : 1);
-    }
-    *ret_ms = ms;
-    return has_unit && *text == '\0' && ms < 1e12;
-}
-
 int64_t sma_retry_reset_parse(struct sma_str value, int64_t wall_ms)
 {
     char text[64];
-    double ms = 0;
     value = sma_str_trim(value);
     if (value.len == 0 || value.len >= sizeof text)
         return -1;
     memcpy(text, value.ptr, value.len);
     text[value.len] = '\0';
-    if (read_duration(text, &ms))
+    const char *end_of = text;
+    double ms = sma_wire_duration_ms(&end_of);
+    if (ms >= 0 && ms < 1e12 && *end_of == '\0')
         return (int64_t)ms;
     struct tm when = {0};
     const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &when);
@@ -70,43 +48,57 @@ uint64_t sma_retry_delay_ms(unsigned attempt, int64_t retry_after_ms, uint64_t r
 /* Shorter keys are those of local servers: "none", "x". */
 #define SECRET_BYTES_MIN 4
 
-static const char *remedy_for_status(int status)
+/* What to do, in order: by what it is, by the status, by words. Status 0 and no words: any. */
+static const struct
 {
-    if (status == 401)
-        return "set llm.apiKey in ship.json or LLM_API_KEY in .env";
-    if (status == 402)
-        return "the account has no credit or quota left: top it up at the provider";
-    if (status == 403)
-        return "this key may not use the model: check the account and llm.model in ship.json";
-    if (status == 404)
-        return "check llm.model, llm.baseUrl and llm.api in ship.json";
-    if (status == 408 || status == 409 || status >= 500)
-        return "the provider has trouble at the moment: try again later";
-    if (status == 429)
-        return "the provider limits the rate: wait, or lower agent.concurrency in ship.json";
-    return "the request was refused: check llm.model and llm.api in ship.json";
-}
+    int trouble, status; /* -1 = any */
+    const char *words, *remedy;
+} REMEDIES[] = {
+    {SMA_MODEL_FAILURE_AUTH, -1, "country|region|location is|地区",
+     "the provider does not serve this region: use another provider, or llm.proxy in ship.json"},
+    {SMA_MODEL_FAILURE_QUOTA, -1, "",
+     "the account has no credit or quota left: top it up at the provider"},
+    {SMA_MODEL_FAILURE_RATE, -1, "",
+     "the provider limits the rate: wait, or lower agent.concurrency in ship.json"},
+    {SMA_MODEL_FAILURE_NO_MODEL, -1, "",
+     "check llm.model in ship.json: the provider does not have it, or not any more"},
+    {-1, 402, "", "the account has no credit or quota left: top it up at the provider"},
+    {-1, 403, "", "this key may not use the model: check the account and llm.model in ship.json"},
+    {SMA_MODEL_FAILURE_AUTH, 0, "", "set llm.apiKey in ship.json or LLM_API_KEY in .env"},
+    {-1, 401, "", "set llm.apiKey in ship.json or LLM_API_KEY in .env"},
+    {-1, 404, "",
+     "check llm.model, llm.api and llm.baseUrl in ship.json: most addresses end in /v1"},
+    {-1, 405, "", "check llm.baseUrl and llm.api in ship.json: most addresses end in /v1"},
+    {-1, 429, "", "the provider limits the rate: wait, or lower agent.concurrency in ship.json"},
+    {SMA_MODEL_FAILURE_SETUP, 0, "", "check llm.model, llm.api and llm.baseUrl in ship.json"},
+    {-1, 0, "", "try again later"},
+    {-1, 408, "", "the provider has trouble at the moment: try again later"},
+    {-1, 409, "", "the provider has trouble at the moment: try again later"},
+};
 
-static const char *remedy_of(const struct sma_failure_verdict *verdict, int status)
+static const char *remedy_of(const struct sma_failure *failure,
+                             const struct sma_failure_verdict *verdict, int status)
 {
-    switch (verdict->trouble) {
-    case SMA_MODEL_FAILURE_QUOTA:
-        return remedy_for_status(402);
-    case SMA_MODEL_FAILURE_RATE:
-        return remedy_for_status(429);
-    case SMA_MODEL_FAILURE_NO_MODEL:
-        return "check llm.model in ship.json: the provider does not have it, or not any more";
-    default:
-        return status == 0 ? "try again later" : remedy_for_status(status);
-    }
+    if (strcmp(verdict->refused_member, SMA_REFUSES_TOOLS) == 0)
+        return "the model is asked without tools and can only talk: use one that takes them (of "
+               "Ollama one with the tag \"tools\"); vLLM needs --enable-auto-tool-choice and "
+               "--tool-call-parser, llama.cpp --jinja";
+    for (size_t i = 0; i < SMA_COUNT_OF(REMEDIES); i++)
+        if ((REMEDIES[i].trouble < 0 || REMEDIES[i].trouble == (int)verdict->trouble) &&
+            (REMEDIES[i].status < 0 || REMEDIES[i].status == status) &&
+            (REMEDIES[i].words[0] == '\0' || sma_retry_has(failure->error.said, REMEDIES[i].words)))
+            return REMEDIES[i].remedy;
+    return status >= 500 ? "the provider has trouble at the moment: try again later"
+                         : "the request was refused: check llm.model and llm.api in ship.json";
 }
 
 const char *sma_failure_remedy(const struct sma_failure *failure)
 {
     struct sma_failure_verdict verdict;
     sma_failure_judge(failure, &verdict);
-    return remedy_of(&verdict, failure->trouble == SMA_FAILURE_HTTP ? failure->http_status
-                                                                    : failure->error.status);
+    return remedy_of(failure, &verdict,
+                     failure->trouble == SMA_FAILURE_HTTP ? failure->http_status
+                                                          : failure->error.status);
 }
 
 /* A message that was cut for its length may end within the key, which then is not found as a
@@ -147,7 +139,7 @@ static void put_answered(struct sma_buf *buf, const struct sma_failure *failure,
     sma_failure_judge(failure, &verdict);
     if (verdict.retry_after_ms > SMA_RETRY_AFTER_MAX_MS)
         sma_buf_printf(buf, "; it asks to wait %lld s", (long long)(verdict.retry_after_ms / 1000));
-    const char *remedy = remedy_of(&verdict, status);
+    const char *remedy = remedy_of(failure, &verdict, status);
     if (status == 401 && llm->api_key[0] == '\0')
         sma_buf_put_text(buf, "; no API key is configured");
     sma_buf_printf(buf, "; %s", remedy);
@@ -181,7 +173,8 @@ static void describe(struct sma_buf *buf, const struct sma_failure *failure,
         sma_url_put_bare(buf, url);
         sma_buf_put_text(buf, " did not answer in the expected format");
         put_said(buf, &failure->error, llm->api_key);
-        sma_buf_put_text(buf, "; check llm.baseUrl and llm.api in ship.json");
+        sma_buf_put_text(buf, "; check llm.baseUrl (most addresses end in /v1) and llm.api in "
+                              "ship.json");
         return;
     case SMA_FAILURE_TOOBIG:
         sma_buf_put_text(buf, "the answer from ");

@@ -18,7 +18,7 @@
 
 #define SMA_RETRY_AFTER_MAX_MS 60000 /* a server that asks for more is not waited for */
 
-#define SMA_RETRY_MEMBER_BYTES_MAX 48
+#define SMA_RETRY_MEMBER_BYTES_MAX 80
 
 enum sma_retry
 {
@@ -34,8 +34,10 @@ struct sma_failure_verdict
     int64_t retry_after_ms; /* what the server asked for, whatever its length; -1 = nothing */
     char refused_member
         /* TROUBLE_MEMBER: as the server names it ("temperature", "reasoning.effort",
-         * "thinking.type"); else empty */
+         * "thinking.type"), or a tool (SMA_REFUSES_TOOL); else empty */
         [SMA_RETRY_MEMBER_BYTES_MAX];
+    bool is_unexplained;    /* SESSION, CONTEXT_LENGTH: no rule knows why it was refused */
+    uint8_t repeat_max;     /* YES: no more repeats than these; 0 = as always */
     uint64_t window_tokens; /* CONTEXT_LENGTH: how much may be sent, when that was told; else 0 */
 };
 
@@ -62,10 +64,13 @@ struct sma_failure
     int64_t retry_after_ms;              /* from the headers; -1 = not said */
     int64_t wall_ms; /* now, for servers that tell a time instead of a wait; 0 = unknown */
     struct sma_wire_error error;
-    bool has_files;     /* the request held pictures, files or sounds */
-    const char *detail; /* for UNREACHABLE, SETUP, SILENT; may be NULL */
+    struct sma_str tools; /* JSON of the request's tools; empty: it held none */
+    bool has_files;       /* the request held pictures, files or sounds */
+    const char *detail;   /* for UNREACHABLE, SETUP, SILENT; may be NULL */
 };
 
+/** A server that does one request at a time, and has one. */
+bool sma_failure_says_busy(const struct sma_failure *failure);
 void sma_failure_judge(const struct sma_failure *failure, struct sma_failure_verdict *ret_verdict);
 /** Value of `x-ratelimit-reset-*` or `anthropic-ratelimit-*-reset` in ms from now, or -1: "6m0s",
  *  "120ms", "1.5" (seconds), seconds or milliseconds since 1970, RFC 3339. */

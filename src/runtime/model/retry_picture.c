@@ -7,57 +7,64 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define HAS_WORD(text, ...)                                        \
-    sma_retry_has_word((text), (const char *const[]){__VA_ARGS__}, \
-                       sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
-/* It never takes them, whichever it is. */
-static const char *find_kind(const char *said)
+/* It never takes them, whichever it is; the last rows are about one, and about how many. */
+static const struct
 {
-    if (HAS_WORD(said, "input_audio*not supported", "unknown variant `input_audio`",
-                 "does not support audio", "audio input is not", "audio inputs are not"))
-        return SMA_REFUSES_AUDIO;
-    if (HAS_WORD(said, "unknown variant `file`", "unknown variant `document`",
-                 "does not support pdf", "does not support document", "does not support file",
-                 "file inputs are not supported", "file input is not supported",
-                 "pdf input is not supported", "invalid value: 'file'",
-                 "invalid value: 'input_file'"))
-        return SMA_REFUSES_DOCUMENTS;
-    if (HAS_WORD(said, "unknown variant `image_url`", "does not support image", "not support image",
-                 "support image input", "image input is not", "image inputs are not",
-                 "images are not supported", "is not a multimodal", "not a vision",
-                 "does not support vision", "does not support multimodal",
-                 "image_url is only supported by", "invalid value: 'image_url'",
-                 "invalid value: 'input_image'", "content must be a string", "不支持图片",
-                 "不支持图像"))
-        return SMA_REFUSES_IMAGES;
-    return NULL;
-}
+    const char *words, *member;
+} KINDS[] = {
+    {"input_audio*not supported|unknown variant `input_audio`|does not support audio|"
+     "audio input is not|audio inputs are not|at most 0 audio",
+     SMA_REFUSES_AUDIO},
+    {"unknown variant `file`|unknown variant `document`|does not support pdf|"
+     "does not support document|does not support file|file inputs are not supported|"
+     "file input is not supported|pdf input is not supported|invalid value: 'file'|"
+     "invalid value: 'input_file'",
+     SMA_REFUSES_DOCUMENTS},
+    {"unknown variant `image_url`|not support*image|not support*vision|not support*multimodal|"
+     "not support*multi-modal|support image input|image*not supported|image*not available|"
+     "image*not enabled|image*not allowed|image input is not|images are not|is not a multimodal|"
+     "not a vision|vision is not|no vision|vision*disabled|image_url is only supported by|"
+     "invalid value: 'image_url'|invalid value: 'input_image'|mmproj|unsupported*: "
+     "image_url|multimodal*not supported|"
+     "multimodal*not implemented|image*not implemented|vision*not implemented|"
+     "cannot process image|unable to process*image|not include image|cannot include image|required "
+     "for image input|at most 0 image|0 image(s)|no image|"
+     "text-only|text only|only supports text|only text|image_url*not|unknown*image_url|"
+     "image_url*unexpected|unexpected*image_url|cannot read*image|不支持图片|不支持图像|不支持视觉|"
+     "不支持多模态|仅支持文本",
+     SMA_REFUSES_IMAGES},
+    {"failed to load image|failed to process image", ""}, /* this one, whatever the status */
+    {"图片输入格式", SMA_REFUSES_DATA_URLS},
+    {"too many images|number of images|at most*image|images per request|image*limit",
+     SMA_PARTS_TOO_MANY},
+};
 
 static bool is_about_one(const struct sma_wire_error *error)
 {
     return strncasecmp(error->code, "image_", 6) == 0 ||
            strncasecmp(error->type, "image_", 6) == 0 ||
            strncasecmp(error->code, "invalid_image", 13) == 0 ||
-           HAS_WORD(error->said, "image exceeds", "max bytes per data-uri",
-                    "could not process image", "could not process pdf", "invalid image",
-                    "unsupported image", "image*unsupported", "failed to decode image",
-                    "cannot identify image", "image data", "image_url", "image url", "image.source",
-                    "document.source", "image dimensions", "image*too large", "invalid base64",
-                    "media_type", "media type", "pdf*password", "pdf pages", "invalid pdf",
-                    "file_data", "图片");
+           sma_retry_has(error->said,
+                         "image exceeds|max bytes per data-uri|could not process image|"
+                         "could not process pdf|invalid image|unsupported image|image*unsupported|"
+                         "failed to decode image|cannot identify image|image data|image_url|"
+                         "image url|image.source|document.source|image dimensions|image*too large|"
+                         "invalid base64|media_type|media type|pdf*password|pdf pages|invalid pdf|"
+                         "file_data|图片");
 }
 
-bool sma_retry_judge_picture(const struct sma_failure *failure, struct sma_failure_verdict *verdict)
+bool sma_retry_judge_picture(const struct sma_failure *failure, bool is_broken,
+                             struct sma_failure_verdict *verdict)
 {
     const struct sma_wire_error *error = &failure->error;
-    const char *member = find_kind(error->said);
-    if (member == NULL && (atol(error->code) == 1210 || HAS_WORD(error->said, "图片输入格式")))
-        member = SMA_REFUSES_DATA_URLS;
-    if (member == NULL && HAS_WORD(error->said, "too many images", "number of images",
-                                   "at most*images", "images per request"))
-        member = SMA_PARTS_TOO_MANY;
-    if (member == NULL && !is_about_one(error))
+    const char *member = atol(error->code) == 1210 ? SMA_REFUSES_DATA_URLS : NULL;
+    bool is_one = sma_retry_has(error->said, "unsupported image|invalid image|image format|"
+                                             "image type|image*too large|image exceeds");
+    for (size_t i = 0; i < SMA_COUNT_OF(KINDS) && member == NULL; i++)
+        if (sma_retry_has(error->said, KINDS[i].words) &&
+            !(is_one && strcmp(KINDS[i].member, SMA_REFUSES_IMAGES) == 0))
+            member = KINDS[i].member;
+    if (member == NULL && (is_broken || !(is_one || is_about_one(error))))
         return false;
     verdict->retry = SMA_RETRY_NO;
     verdict->trouble = SMA_MODEL_FAILURE_PICTURE;

@@ -24,31 +24,27 @@ bool sma_target_refuses(const struct sma_target *target, const char *member)
     return false;
 }
 
+bool sma_target_refuses_tool(const struct sma_target *target, struct sma_str name)
+{
+    for (size_t i = 0; i < target->refused_count; i++) {
+        struct sma_str refused = sma_str(target->refused[i]);
+        if (sma_str_starts_with(refused, SMA_STR(SMA_REFUSES_TOOL)) &&
+            sma_str_is_equal(sma_str(refused.ptr + sizeof SMA_REFUSES_TOOL - 1), name))
+            return true;
+    }
+    return false;
+}
+
 /* -- learning ---------------------------------------------------------------------------------- */
 /* What the encoders can leave out, or say in another way. Those of llm.extraBody come on top. */
+/* clang-format off */
 static const char *const DROPPABLE[] = {
-    "temperature",
-    "top_p",
-    "frequency_penalty",
-    "presence_penalty",
-    "max_tokens",
-    "max_output_tokens",
-    "max_completion_tokens",
-    "reasoning_effort",
-    "reasoning",
-    "output_config",
-    "thinking",
-    "enable_thinking",
-    "chat_template_kwargs",
-    "stream_options",
-    "include",
-    "store",
-    "strict",
-    "prompt_cache_key",
-    "prompt_cache_breakpoint",
-    SMA_MEMBER_CACHE,
-    SMA_MEMBER_MARK,
+    "temperature", "top_p", "frequency_penalty", "presence_penalty", "max_tokens",
+    "max_output_tokens", "max_completion_tokens", "reasoning_effort", "reasoning", "output_config",
+    "thinking", "enable_thinking", "chat_template_kwargs", "stream_options", "include", "store",
+    "strict", "prompt_cache_key", "prompt_cache_breakpoint", SMA_MEMBER_CACHE, SMA_MEMBER_MARK,
 };
+/* clang-format on */
 
 /* Everything of a request that the target decides, with a tool, a system text and a cache key. */
 static void render(struct sma_buf *buf, const struct sma_target *target)
@@ -135,12 +131,14 @@ static bool try_name(struct sma_target *target, struct sma_str name, bool is_alo
 /* What stands in messages: requests without any are as they were. */
 static bool is_of_content(struct sma_str name)
 {
-    static const char *const names[] = {SMA_REFUSES_IMAGES, SMA_REFUSES_DOCUMENTS,
-                                        SMA_REFUSES_AUDIO, SMA_REFUSES_DATA_URLS};
+    static const char *const names[] = {
+        SMA_REFUSES_IMAGES,  SMA_REFUSES_DOCUMENTS, SMA_REFUSES_AUDIO,     SMA_REFUSES_DATA_URLS,
+        SMA_REFUSES_OPTIONS, SMA_REFUSES_NULL,      SMA_REFUSES_LISTS,     SMA_REFUSES_SYSTEM,
+        SMA_REFUSES_STREAM,  SMA_REFUSES_TOOLS,     SMA_REFUSES_REASONING, SMA_WANTS_REASONING};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
         if (sma_str_is_equal(name, sma_str(names[i])))
             return true;
-    return false;
+    return sma_str_starts_with(name, SMA_STR(SMA_REFUSES_TOOL));
 }
 
 static bool refuse_content(struct sma_target *target, struct sma_str name)
@@ -148,13 +146,55 @@ static bool refuse_content(struct sma_target *target, struct sma_str name)
     char *room = target->refused[target->refused_count % SMA_REFUSED_COUNT_MAX];
     if (target->refused_count == SMA_REFUSED_COUNT_MAX || name.len >= SMA_REFUSED_BYTES_MAX)
         return false;
-    for (size_t i = 0; i < target->refused_count; i++)
+    size_t tool_count = 0;
+    for (size_t i = 0; i < target->refused_count; i++) {
         if (sma_str_is_equal(name, sma_str(target->refused[i])))
             return false;
+        tool_count += sma_str_starts_with(sma_str(target->refused[i]), SMA_STR(SMA_REFUSES_TOOL));
+    }
+    if (sma_str_starts_with(name, SMA_STR(SMA_REFUSES_TOOL)) &&
+        tool_count == SMA_REFUSED_TOOL_COUNT_MAX)
+        return false;
     memcpy(room, name.ptr, name.len);
     room[name.len] = '\0';
     target->refused_count++;
+    if (strcmp(room, SMA_WANTS_REASONING) == 0) {
+        target->profile.echo = SMA_ECHO_EVERY;
+        target->profile.echo_member = "reasoning_content";
+    } else if (strcmp(room, SMA_REFUSES_REASONING) == 0) {
+        target->profile.echo = SMA_ECHO_NEVER;
+    }
     return true;
+}
+
+uint8_t sma_target_answer_forms(const struct sma_target *target)
+{
+    bool is_reasoned = sma_target_refuses(target, SMA_WANTS_REASONING);
+    bool is_bare = sma_target_refuses(target, SMA_REFUSES_REASONING) && !is_reasoned;
+    return (uint8_t)((is_reasoned ? SMA_ANSWER_REASONED : 0) | (is_bare ? SMA_ANSWER_BARE : 0) |
+                     (sma_target_refuses(target, SMA_REFUSES_NULL) ? SMA_ANSWER_NO_NULL : 0));
+}
+
+void sma_target_allow(struct sma_target *target, const char *form)
+{
+    for (size_t i = 0; i < target->refused_count; i++)
+        if (strcmp(target->refused[i], form) == 0) {
+            size_t rest = --target->refused_count - i;
+            memmove(target->refused[i], target->refused[i + 1], rest * sizeof *target->refused);
+            sma_profile_find(target->llm, &target->profile); /* what it echoes, too */
+            return;
+        }
+}
+
+const char *sma_target_next_form(const struct sma_target *target, bool has_files)
+{
+    static const char *const ladder[] = {SMA_REFUSES_OPTIONS, SMA_REFUSES_NULL, SMA_REFUSES_LISTS,
+                                         SMA_REFUSES_SYSTEM, SMA_REFUSES_TOOLS};
+    for (size_t i = 0; i < SMA_COUNT_OF(ladder); i++)
+        if (!sma_target_refuses(target, ladder[i]) && (has_files || i != 2) &&
+            (target->llm->api == SMA_LLM_CHAT || i == 0 || i == 4))
+            return ladder[i];
+    return NULL;
 }
 
 #define PATH_COUNT_MAX 8

@@ -20,14 +20,16 @@ const struct sma_wire *sma_wire_get(enum sma_llm_api api)
     return &sma_wire_chat;
 }
 
-const struct sma_wire *sma_wire_find(struct sma_str name)
+void sma_wire_put_name(struct sma_buf *buf, struct sma_str name)
 {
-    static const struct sma_wire *const all[] = {&sma_wire_chat, &sma_wire_responses,
-                                                 &sma_wire_messages};
-    for (size_t i = 0; i < SMA_COUNT_OF(all); i++)
-        if (sma_str_is_equal(sma_str(all[i]->name), name))
-            return all[i];
-    return NULL;
+    sma_buf_put_char(buf, '"');
+    for (size_t i = 0; i < name.len && i < 64; i++) {
+        char byte = name.ptr[i];
+        bool is_name = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                       (byte >= '0' && byte <= '9') || byte == '-';
+        sma_buf_put_char(buf, is_name ? byte : '_');
+    }
+    sma_buf_put_text(buf, name.len == 0 ? "unnamed\"" : "\"");
 }
 
 /* -- texts ------------------------------------------------------------------------------------- */
@@ -193,7 +195,10 @@ static void put_extra(struct sma_buf *buf, const struct sma_target *target)
 
 bool sma_wire_allows(const struct sma_target *target, const char *member)
 {
-    return !sma_target_refuses(target, member) && !sma_wire_has_extra(target, member);
+    /* What cannot be left out is no option. */
+    bool is_needed = strcmp(member, SMA_REFUSES_STREAM) == 0 || strncmp(member, "max_", 4) == 0;
+    return !sma_target_refuses(target, member) && !sma_wire_has_extra(target, member) &&
+           (is_needed || !sma_target_refuses(target, SMA_REFUSES_OPTIONS));
 }
 
 /* -- options ----------------------------------------------------------------------------------- */
@@ -366,7 +371,8 @@ void sma_wire_put_effort(struct sma_buf *buf, const struct sma_target *target, b
 /* -- messages ---------------------------------------------------------------------------------- */
 bool sma_wire_has_marks(const struct sma_target *target)
 {
-    if (target == NULL || sma_target_refuses(target, SMA_MEMBER_MARK))
+    if (target == NULL || sma_target_refuses(target, SMA_MEMBER_MARK) ||
+        sma_target_refuses(target, SMA_REFUSES_OPTIONS))
         return false;
     return target->profile.cache == SMA_CACHE_MARKS ||
            (target->profile.cache == SMA_CACHE_TOP && sma_target_refuses(target, SMA_MEMBER_CACHE));

@@ -2,10 +2,40 @@
  * §5; models.md §2. */
 #include "wire_priv.h"
 
+#include <stdlib.h>
+
 /* Gemini refuses calls of other models without it. Source: protocols/models.md §5. */
 #define FOREIGN_SIGNATURE                                    \
     ",\"extra_content\":{\"google\":{\"thought_signature\":" \
     "\"skip_thought_signature_validator\"}}"
+
+/* Small servers read strings only: what is text alone leaves as one. */
+static void put_joined(struct sma_buf *buf, const struct sma_str *blocks, size_t block_count)
+{
+    bool is_first = true;
+    sma_buf_put_text(buf, "\"content\":\"");
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].len == 0)
+            continue;
+        sma_buf_put_text(buf, is_first ? "" : "\\n\\n");
+        sma_buf_put_json_escaped(buf, blocks[i]);
+        is_first = false;
+    }
+    sma_buf_put_char(buf, '"');
+}
+
+static void put_user(struct sma_buf *buf, const struct sma_target *target,
+                     const struct sma_str *blocks, size_t block_count)
+{
+    sma_buf_put_text(buf, "{\"role\":\"user\",");
+    /* The model without a network tells its own blocks apart by them. */
+    bool is_offline = target != NULL && target->llm->api == SMA_LLM_OFFLINE;
+    if (sma_wire_has_marks(target) || (is_offline && block_count > 1))
+        sma_wire_put_blocks(buf, "text", true, blocks, block_count);
+    else
+        put_joined(buf, blocks, block_count);
+    sma_buf_put_char(buf, '}');
+}
 
 static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, size_t tool_count)
 {
@@ -28,6 +58,13 @@ static void put_tools(struct sma_buf *buf, const struct sma_tool_spec *tools, si
 static void put_system(struct sma_buf *buf, const struct sma_target *target, struct sma_str system)
 {
     const char *mark = "";
+    if (sma_target_refuses(target, SMA_REFUSES_SYSTEM)) {
+        /* In front of the first user message; an answer between them, since some templates want
+         * the two sides in turn. */
+        put_user(buf, target, &system, 1);
+        sma_buf_put_text(buf, ",{\"role\":\"assistant\",\"content\":\"Understood.\"},");
+        return;
+    }
     if (sma_wire_has_marks(target))
         mark = SMA_WIRE_MARK;
     else if (target->profile.cache == SMA_CACHE_BREAKPOINT &&
@@ -49,10 +86,11 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
 {
     sma_buf_put_text(buf, "{\"model\":");
     sma_buf_put_json_string(buf, sma_str(target->llm->model));
+    tool_count = sma_target_refuses(target, SMA_REFUSES_TOOLS) ? 0 : tool_count;
     sma_wire_put_cap(buf, target);
     sma_wire_put_sampling(buf, target, tool_count > 0);
     sma_wire_put_effort(buf, target, tool_count > 0, 0);
-    if (target->llm->is_stream) {
+    if (target->llm->is_stream && sma_wire_allows(target, SMA_REFUSES_STREAM)) {
         sma_buf_put_text(buf, ",\"stream\":true");
         if (target->profile.has_stream_usage && sma_wire_allows(target, "stream_options"))
             sma_buf_put_text(buf, ",\"stream_options\":{\"include_usage\":true}");
@@ -104,16 +142,23 @@ static void put_part(struct sma_buf *buf, const struct sma_target *target,
 static void put_shown(struct sma_buf *buf, const struct sma_target *target,
                       const struct sma_tool_result *results, size_t result_count)
 {
-    bool has_parts = false;
+    size_t count = 0, at = 0;
     for (size_t i = 0; i < result_count; i++)
-        has_parts |= results[i].part_count > 0;
-    if (!has_parts)
+        count += results[i].part_count;
+    if (count == 0)
         return;
-    sma_buf_put_text(buf, ",{\"role\":\"user\",\"content\":[");
-    sma_wire_put_text_part(buf, "text", SMA_STR("Attached to the results of the tools:"));
+    struct sma_block_part *parts = calloc(count, sizeof *parts);
+    if (parts == NULL) {
+        buf->err = SMA_ERR_NOMEM;
+        return;
+    }
     for (size_t i = 0; i < result_count; i++)
-        sma_wire_put_result_parts(buf, &sma_wire_chat, target, &results[i]);
-    sma_buf_put_text(buf, "]}");
+        for (uint32_t k = 0; k < results[i].part_count; k++)
+            parts[at++] = (struct sma_block_part){.part = &results[i].parts[k], .block = 1};
+    struct sma_str head = SMA_STR("Attached to the results of the tools:");
+    sma_buf_put_char(buf, ',');
+    sma_wire_put_user_parts(buf, &sma_wire_chat, target, &head, 1, parts, count);
+    free(parts);
 }
 
 static void put_results(struct sma_buf *buf, const struct sma_target *target,
@@ -164,7 +209,7 @@ static void put_call(struct sma_buf *buf, const struct sma_model_call *call)
     sma_buf_put_text(buf, "{\"id\":");
     sma_buf_put_json_string(buf, call->id);
     sma_buf_put_text(buf, ",\"type\":\"function\",\"function\":{\"name\":");
-    sma_buf_put_json_string(buf, call->name);
+    sma_wire_put_name(buf, call->name);
     sma_buf_put_json_member(buf, "arguments", sma_buf_str(&arguments));
     sma_buf_put_char(buf, '}');
     if (arguments.err != SMA_ERR_OK)
@@ -182,10 +227,11 @@ static void put_assistant(struct sma_buf *buf, const struct sma_target *target, 
         return;
     }
     sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");
-    if (is_blank)
+    bool has_null = target == NULL || !sma_target_refuses(target, SMA_REFUSES_NULL);
+    if (is_blank && has_null)
         sma_buf_put_text(buf, "null");
     else
-        sma_buf_put_json_string(buf, text);
+        sma_buf_put_json_string(buf, is_blank ? SMA_STR("") : text);
     put_no_reasoning(buf, target);
     bool is_signed = target != NULL && target->profile.has_call_signatures;
     for (size_t i = 0; i < call_count; i++) {
@@ -200,7 +246,7 @@ const struct sma_wire sma_wire_chat = {
     .name = "chat",
     .put_head = put_head,
     .put_tail = sma_wire_put_tail,
-    .put_user = sma_wire_put_user,
+    .put_user = put_user,
     .text_type = "text",
     .put_part = put_part,
     .put_results = put_results,

@@ -57,6 +57,7 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
                      const struct sma_tool_spec *tools, size_t tool_count)
 {
     int64_t cap = cap_of(target);
+    tool_count = sma_target_refuses(target, SMA_REFUSES_TOOLS) ? 0 : tool_count;
     sma_buf_put_text(buf, "{\"model\":");
     sma_buf_put_json_string(buf, sma_str(target->llm->model));
     if (!sma_wire_has_extra(target, "max_tokens")) {
@@ -65,7 +66,7 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
     }
     sma_wire_put_sampling(buf, target, tool_count > 0);
     sma_wire_put_effort(buf, target, tool_count > 0, cap);
-    if (target->llm->is_stream)
+    if (target->llm->is_stream && sma_wire_allows(target, SMA_REFUSES_STREAM))
         sma_buf_put_text(buf, ",\"stream\":true");
     if (target->profile.cache == SMA_CACHE_TOP && sma_wire_allows(target, SMA_MEMBER_CACHE))
         sma_buf_put_text(buf, SMA_WIRE_MARK);
@@ -164,7 +165,8 @@ static void put_assistant(struct sma_buf *buf, const struct sma_target *target, 
         sma_buf_put_text(buf, i == 0 ? "" : ",");
         sma_buf_put_text(buf, "{\"type\":\"tool_use\",\"id\":");
         sma_buf_put_json_string(buf, calls[i].id);
-        sma_buf_put_json_member(buf, "name", calls[i].name);
+        sma_buf_put_json_key(buf, "name");
+        sma_wire_put_name(buf, calls[i].name);
         sma_buf_put_json_key(buf, "input");
         sma_wire_put_arguments(buf, &calls[i]);
         sma_buf_put_char(buf, '}');

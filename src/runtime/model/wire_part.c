@@ -76,6 +76,8 @@ static bool is_taken_sound(const struct sma_target *target, struct sma_str mime)
 
 bool sma_part_is_taken(const struct sma_target *target, uint8_t kind, struct sma_str mime)
 {
+    if (target != NULL && sma_target_refuses(target, SMA_REFUSES_LISTS))
+        return false;
     if (kind == SMA_PART_IMAGE)
         return is_taken_image(target, mime);
     if (kind == SMA_PART_FILE)
@@ -330,11 +332,47 @@ void sma_wire_put_result_parts(struct sma_buf *buf, const struct sma_wire *wire,
         put_either(buf, wire, target, &result->parts[i]);
 }
 
+/* Nothing of them is shown: the texts and a line for each file, as one text. */
+static void put_as_text(struct sma_buf *buf, const struct sma_wire *wire,
+                        const struct sma_target *target, const struct sma_str *blocks,
+                        size_t block_count, const struct sma_block_part *parts, size_t part_count)
+{
+    struct sma_buf text;
+    sma_buf_init(&text, buf->max);
+    for (size_t i = 0; i <= block_count; i++) {
+        for (size_t k = 0; k < part_count; k++) {
+            if (parts[k].block != i && (i < block_count || parts[k].block <= i))
+                continue;
+            sma_buf_put_text(&text, text.len > 0 ? "\n\n" : "");
+            sma_part_put_line(&text, target, parts[k].part);
+        }
+        if (i < block_count && blocks[i].len > 0) {
+            sma_buf_put_text(&text, text.len > 0 ? "\n\n" : "");
+            sma_buf_put_str(&text, blocks[i]);
+        }
+    }
+    struct sma_str whole = sma_buf_str(&text);
+    if (text.err != SMA_ERR_OK)
+        buf->err = text.err;
+    else
+        wire->put_user(buf, target, &whole, 1);
+    sma_buf_fini(&text);
+}
+
 void sma_wire_put_user_parts(struct sma_buf *buf, const struct sma_wire *wire,
                              const struct sma_target *target, const struct sma_str *blocks,
                              size_t block_count, const struct sma_block_part *parts,
                              size_t part_count)
 {
+    /* The model without a network tells the blocks apart: it gets the list. */
+    bool is_offline = target != NULL && target->llm->api == SMA_LLM_OFFLINE;
+    bool is_text = wire == &sma_wire_chat && !is_offline && !sma_wire_has_marks(target);
+    for (size_t k = 0; k < part_count && is_text; k++)
+        is_text = !sma_part_is_shown(target, parts[k].part);
+    if (part_count > 0 && is_text) {
+        put_as_text(buf, wire, target, blocks, block_count, parts, part_count);
+        return;
+    }
     if (part_count == 0) {
         wire->put_user(buf, target, blocks, block_count);
         return;

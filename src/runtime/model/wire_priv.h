@@ -35,6 +35,8 @@ bool sma_wire_has_extra(const struct sma_target *target, const char *member);
 bool sma_wire_next_member(struct sma_str *at, struct sma_str *ret_name, struct sma_str *ret_value);
 
 /** The shortest decimal that reads back as the same double, with '.' in any locale. */
+/** A call's name as JSON, as every provider takes it: letters, digits, '_' and '-', at most 64. */
+void sma_wire_put_name(struct sma_buf *buf, struct sma_str name);
 void sma_wire_put_number(struct sma_buf *buf, double number);
 /** A tool's schema as given, or the schema of no parameters. */
 void sma_wire_put_schema(struct sma_buf *buf, struct sma_str parameters_json);

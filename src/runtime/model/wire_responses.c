@@ -45,6 +45,7 @@ static void put_system(struct sma_buf *buf, const struct sma_target *target, str
 static void put_head(struct sma_buf *buf, const struct sma_target *target, struct sma_str system,
                      const struct sma_tool_spec *tools, size_t tool_count)
 {
+    tool_count = sma_target_refuses(target, SMA_REFUSES_TOOLS) ? 0 : tool_count;
     sma_buf_put_text(buf, "{\"model\":");
     sma_buf_put_json_string(buf, sma_str(target->llm->model));
     if (sma_wire_allows(target, "store"))
@@ -56,7 +57,7 @@ static void put_head(struct sma_buf *buf, const struct sma_target *target, struc
     sma_wire_put_cap(buf, target);
     sma_wire_put_sampling(buf, target, tool_count > 0);
     sma_wire_put_effort(buf, target, tool_count > 0, 0);
-    if (target->llm->is_stream)
+    if (target->llm->is_stream && sma_wire_allows(target, SMA_REFUSES_STREAM))
         sma_buf_put_text(buf, ",\"stream\":true");
     put_tools(buf, target, tools, tool_count);
     put_system(buf, target, system);
@@ -137,7 +138,8 @@ static void put_assistant(struct sma_buf *buf, const struct sma_target *target, 
         sma_buf_put_text(buf, i == 0 && is_blank ? "" : ",");
         sma_buf_put_text(buf, "{\"type\":\"function_call\",\"call_id\":");
         sma_buf_put_json_string(buf, calls[i].id);
-        sma_buf_put_json_member(buf, "name", calls[i].name);
+        sma_buf_put_json_key(buf, "name");
+        sma_wire_put_name(buf, calls[i].name);
         sma_buf_put_json_member(buf, "arguments", sma_buf_str(&arguments));
         sma_buf_put_char(buf, '}');
         if (arguments.err != SMA_ERR_OK)

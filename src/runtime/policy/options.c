@@ -148,12 +148,22 @@ static struct sma_shell_word rest_of(const struct sma_shell_word *word, uint32_t
     return rest;
 }
 
+/* %G?, %(signature); whatever an alias of the configuration stands for is its owner's. */
+static bool may_show_signature(const struct sma_shell_word *value)
+{
+    return !sma_shell_word_is_constant(value) || memmem(value->text, value->len, "%G", 2) != NULL ||
+           memmem(value->text, value->len, "signature", strlen("signature")) != NULL;
+}
+
 static void use_value(struct reading *reading, const struct found *found, uint32_t index,
                       struct sma_shell_word *value)
 {
     if ((value->flags & SMA_WORD_SPLITS) != 0)
         note(reading, index, "the value of an option may be several words");
     mark_seen(reading, found->name, value);
+    if ((reading->description->traits & OPTIONS_SIGNATURES) != 0 &&
+        sma_list_has("format pretty", found->name) && may_show_signature(value))
+        note(reading, index, "a format that starts gpg");
     switch (found->role) {
     case OPTION_READ:
         sma_unwrap_touch_at(reading->shell, reading->command, index, SMA_TOUCH_READ, value);

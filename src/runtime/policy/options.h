@@ -43,6 +43,7 @@ enum description_trait
     OPTIONS_NO_SHORTENING = 128, /* --na does not mean --name */
     OPTIONS_DASH_IS_OPTION =
         256, /* a word that begins with a dash is never the value of the option before it */
+    OPTIONS_SIGNATURES = 512, /* --format and --pretty may ask for signatures: gpg is started */
 };
 
 struct reading;

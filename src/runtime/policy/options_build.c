@@ -80,12 +80,12 @@ static const struct option_row NPM[] = {
      "allow-same-version bin-links color commit-hooks description dev diff-ignore-all-space "
      "diff-name-only diff-no-prefix diff-text dry-run engine-strict force f foreground-scripts "
      "format-package-lock git-tag-version if-present ignore-scripts include-staged "
-     "include-workspace-root include-attestations init-private install-links legacy-bundling "
+     "include-attestations init-private install-links legacy-bundling "
      "legacy-peer-deps offline package-lock package-lock-only parseable p prefer-dedupe "
      "prefer-offline prefer-online progress provenance read-only rebuild-bundle save S save-bundle "
      "B save-dev D save-exact E save-optional O save-peer save-prod P shrinkwrap sign-git-commit "
      "sign-git-tag strict-peer-deps strict-allow-scripts strict-ssl timing unicode usage help h "
-     "version v versions workspaces-update ws workspaces silent s quiet q verbose production d l"},
+     "version v versions workspaces-update silent s quiet q verbose production d l"},
     {OPTION_TEXT,
      "access also audit-level auth-type before cidr cpu depth diff diff-dst-prefix "
      "diff-src-prefix diff-unified expect-result-count expect-results expires fetch-retries "
@@ -93,9 +93,12 @@ static const struct option_row NPM[] = {
      "https-proxy include install-strategy libc local-address loglevel logs-max maxsockets "
      "message m min-release-age noproxy omit only optional os otp package preid proxy "
      "save-prefix sbom-format sbom-type scope searchexclude searchlimit searchopts "
-     "searchstaleness tag tag-version-prefix umask user-agent which workspace w"},
+     "searchstaleness tag tag-version-prefix umask user-agent which"},
     {OPTION_READ, "cafile provenance-file"},
     {OPTION_BELOW, "pack-destination"},
+    /* a rule for `npm test` means the package here, not one that a word names */
+    {OPTION_ASK, "ws workspaces include-workspace-root"},
+    {OPTION_ASK_VALUE, "workspace w"},
     {OPTION_ASK, "global g global-style link allow-scripts-pending allow-scripts-pin "
                  "dangerously-allow-all-scripts"},
     {OPTION_ASK_VALUE, "prefix C globalconfig userconfig node-options cache logs-dir location "
@@ -104,8 +107,9 @@ static const struct option_row NPM[] = {
     {OPTION_RUN, "call c script-shell shell editor git browser viewer node-gyp"},
 };
 static const struct option_row PNPM[] = {
-    {OPTION_ASK, "g global shell-mode"},
-    {OPTION_ASK_VALUE, "dir C prefix cwd config-dir global-dir store-dir modules-folder "
+    {OPTION_ASK, "g global shell-mode r recursive w workspace-root top-level"},
+    {OPTION_ASK_VALUE, "F filter filter-prod workspace workspace-dir dir C prefix cwd config-dir "
+                       "global-dir store-dir modules-folder "
                        "global-folder cache-folder use-yarnrc registry config userconfig "
                        "globalconfig node-options"},
     {OPTION_RUN, "script-shell call c editor git browser viewer"},
@@ -120,7 +124,9 @@ static void finish_npm(struct reading *reading)
     struct sma_str text = sma_shell_word_str(verb);
     if (!sma_shell_word_is_constant(verb))
         note_at(reading, index, "a word that says what it does is not constant");
-    if (sma_list_has("exec x dlx node", text))
+    if (sma_list_has("workspace workspaces", text))
+        note_at(reading, index + 1, "it runs scripts of another package");
+    else if (sma_list_has("exec x dlx node", text))
         note_at(reading, index + 1, "a subcommand that runs something else");
     else if (sma_list_has("explore edit config c set init create innit pkg link ln publish login "
                           "adduser add-user logout docs home repo bugs issues owner access token "
@@ -129,6 +135,36 @@ static void finish_npm(struct reading *reading)
                           text))
         note_at(reading, index, "a subcommand that is not known to be harmless");
 }
+
+/* Which folder's recipes are run, or which file is the recipe, another way to run a shell. Source:
+ * the --help of just 1.25, go-task 3.35, ninja 1.11, meson 1.0, rake 13, composer 2.5, maven 3.8,
+ * gradle 8, tox 4, nox 2023, bun 1.1. */
+static const struct option_row JUST[] = {
+    {OPTION_ASK, "g global-justfile"},
+    {OPTION_ASK_VALUE, "f justfile d working-directory set dotenv-path dotenv-filename E"},
+    {OPTION_RUN, "shell shell-arg chooser c command"},
+};
+static const struct option_row TASK[] = {{OPTION_ASK, "g global"},
+                                         {OPTION_ASK_VALUE, "d dir t taskfile"}};
+static const struct option_row NINJA[] = {{OPTION_ASK_VALUE, "C f t"}};
+static const struct option_row MESON[] = {{OPTION_ASK_VALUE, "C wrapper wrap gdb-path"}};
+static const struct option_row RAKE[] = {
+    {OPTION_ASK, "g system"},
+    {OPTION_ASK_VALUE, "f rakefile C directory r require R rakelibdir I libdir e execute p "
+                       "execute-print E execute-continue"},
+};
+static const struct option_row COMPOSER[] = {{OPTION_ASK_VALUE, "d working-dir"}};
+static const struct option_row MAVEN[] = {
+    {OPTION_ASK_VALUE, "f file s settings gs global-settings t toolchains pl projects p "
+                       "project-dir b build-file c settings-file I init-script include-build "
+                       "project-cache-dir g gradle-user-home"},
+};
+static const struct option_row TOX[] = {{OPTION_ASK_VALUE, "c conf root workdir x override f "
+                                                           "noxfile"}};
+static const struct option_row BUN[] = {
+    {OPTION_ASK_VALUE, "cwd filter F c config preload r require import e eval p print shell "
+                       "env-file tsconfig-override"},
+};
 
 /* -- cargo ------------------------------------------------------------------------------------- */
 static const struct option_row CARGO[] = {
@@ -360,6 +396,15 @@ const struct description SMA_OPTIONS_BUILD[] = {
     DESCRIBE("make gmake", MAKE, OPTIONS_CONSTANT, NULL, finish_make),
     DESCRIBE("npm", NPM, OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION, NULL, finish_npm),
     DESCRIBE("pnpm yarn", PNPM, OPTIONS_PARTIAL, NULL, finish_npm),
+    DESCRIBE("just", JUST, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("task go-task", TASK, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("ninja", NINJA, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("meson", MESON, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("rake", RAKE, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("composer", COMPOSER, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("mvn gradle gradlew mvnw", MAVEN, OPTIONS_PARTIAL | OPTIONS_SINGLE_DASH, NULL, NULL),
+    DESCRIBE("tox nox", TOX, OPTIONS_PARTIAL, NULL, NULL),
+    DESCRIBE("bun", BUN, OPTIONS_PARTIAL, NULL, NULL),
     DESCRIBE("cargo", CARGO, OPTIONS_NO_SHORTENING | OPTIONS_DASH_IS_OPTION, NULL, finish_cargo),
     DESCRIBE("go", GO, OPTIONS_SINGLE_DASH | OPTIONS_NO_SHORTENING | OPTIONS_DASH_IS_OPTION, NULL,
              finish_go),

@@ -262,6 +262,12 @@ static const struct option_row CSPLIT[] = {
     {OPTION_ASK_VALUE, "b suffix-format f prefix"},
 };
 
+/* -l pipes it through pr, as PATH finds it. */
+static const struct option_row DIFF[] = {
+    {OPTION_ASK, "l paginate"},
+    {OPTION_TEXT, "I F U C W x S D L ignore-matching-lines show-function-line label exclude "
+                  "starting-file ifdef width tabsize horizon-lines line-format GTYPE-group-format"},
+    {OPTION_READ, "X exclude-from from-file to-file"}};
 static const struct option_row SORT[] = {
     {OPTION_FLAG, "b ignore-leading-blanks d dictionary-order f ignore-case g general-numeric-sort "
                   "i ignore-nonprinting M "
@@ -350,6 +356,7 @@ const struct description SMA_OPTIONS_FILES[] = {
     DESCRIBE("uniq", UNIQ, OPTIONS_NUMBERS, NULL, finish_uniq),
     DESCRIBE("split", SPLIT, OPTIONS_NUMBERS, "additional-suffix", finish_split),
     DESCRIBE("csplit", CSPLIT, 0, NULL, finish_csplit),
+    DESCRIBE("diff", DIFF, OPTIONS_PARTIAL | OPTIONS_NUMBERS, NULL, NULL),
     DESCRIBE("sort", SORT, OPTIONS_NUMBERS, NULL, NULL),
     DESCRIBE("dd", HELP_ONLY, 0, NULL, finish_dd),
 };

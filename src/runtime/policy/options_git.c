@@ -14,7 +14,7 @@
 
 #include "sma/text.h"
 
-#define GIT (OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION)
+#define GIT (OPTIONS_NEGATED | OPTIONS_DASH_IS_OPTION | OPTIONS_SIGNATURES)
 
 #define DIFF_FLAGS                                                                                 \
     "no-index patch p u no-patch s function-context W raw patch-with-raw patch-with-stat numstat " \

@@ -312,20 +312,38 @@ static bool names_program(const struct rule *rule, struct sma_str program)
     return false;
 }
 
+/* git -P log is git log: options before the subcommand that only leave the pager out. */
+static uint32_t count_leading(const struct rule *rule, const struct sma_shell *shell,
+                              const struct sma_shell_command *command)
+{
+    const struct sma_shell_word *words = sma_shell_words(shell, command);
+    uint32_t count = 0;
+    if (rule->word_count < 2 || rule->words[1].ptr[0] == '-' ||
+        !sma_str_is_equal(rule->base, SMA_STR("git")))
+        return 0;
+    while (count + 1 < command->word_count && sma_shell_word_is_constant(&words[count + 1]) &&
+           sma_list_has("--no-pager -P", sma_shell_word_str(&words[count + 1])))
+        count++;
+    return count;
+}
+
 uint32_t sma_rule_cover(const struct rule *rule, const struct sma_shell *shell,
                         const struct sma_shell_command *command)
 {
-    if (command->word_count < rule->word_count ||
-        (rule->is_exact && (command->word_count != rule->word_count || command->has_more_words)))
-        return 0;
     const struct sma_shell_word *words = sma_shell_words(shell, command);
-    if (!names_program(rule, sma_shell_word_str(&words[0])))
+    if (command->word_count == 0 || !names_program(rule, sma_shell_word_str(&words[0])))
         return 0;
-    for (uint32_t i = 0; i < rule->word_count; i++)
-        if (!sma_shell_word_is_constant(&words[i]) ||
-            (i > 0 && !sma_str_is_equal(rule->words[i], sma_shell_word_str(&words[i]))))
+    uint32_t skip = count_leading(rule, shell, command), count = rule->word_count + skip;
+    if (command->word_count < count ||
+        (rule->is_exact && (command->word_count != count || command->has_more_words)))
+        return 0;
+    for (uint32_t i = 0; i < rule->word_count; i++) {
+        const struct sma_shell_word *word = &words[i == 0 ? 0 : i + skip];
+        if (!sma_shell_word_is_constant(word) ||
+            (i > 0 && !sma_str_is_equal(rule->words[i], sma_shell_word_str(word))))
             return 0;
-    return rule->is_exact ? UINT32_MAX : rule->word_count;
+    }
+    return rule->is_exact ? UINT32_MAX : count;
 }
 
 uint32_t sma_rule_inherit(uint32_t cover, const struct sma_shell_command *child)

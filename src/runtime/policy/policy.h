@@ -26,8 +26,11 @@ struct sma_policy;
 #define SMA_POLICY_SCRIPT_BYTES_MAX (4 * 1024 * 1024) /* beyond it a binding is incomplete */
 #define SMA_POLICY_SCRIPT_COUNT_MAX 64                /* likewise, modules and recipes among them */
 #define SMA_POLICY_BOUND_BYTES_MAX (16 * 1024 * 1024) /* of all of them together; likewise */
-#define SMA_POLICY_FOLDER_COUNT_MAX 24                /* looked into for them; likewise */
-#define SMA_POLICY_FOLDER_NAME_COUNT_MAX 4096         /* in one of them; likewise */
+/* a file that a word names, and that is larger, is bound by its inode, size and times of change */
+#define SMA_POLICY_NAMED_BYTES_MAX (1024 * 1024)
+#define SMA_POLICY_NAMED_COUNT_MAX 1024 /* names looked at in one command; beyond: "unnamed" */
+#define SMA_POLICY_FOLDER_COUNT_MAX 24  /* looked into for them; likewise */
+#define SMA_POLICY_FOLDER_NAME_COUNT_MAX 4096 /* in one of them; likewise */
 
 enum sma_policy_verdict
 {
@@ -122,6 +125,10 @@ const char *sma_policy_script(const struct sma_policy *policy, size_t index);
 /** May this rule be recorded as a grant? BADINPUT with one line: it is empty, no rule, or lets a
  *  shell, an interpreter or a launcher run anything. */
 SMA_CHECKED enum sma_err sma_policy_check_grant(struct sma_str rule, struct sma_error *error);
+/** Call `use` with each rule for a program that only looks (read_rules.h) and that some word of
+ *  `command` may name; until it returns true. @return the rule, a constant; NULL: none. */
+const char *sma_policy_find_read_rule(struct sma_str command,
+                                      bool (*use)(void *user, struct sma_str rule), void *user);
 /** The rule that allows exactly the command in `shell` ("=git status"); one program, constant
  *  words. NOTFOUND: no rule can say it, or it may not be recorded. Appends to buf. */
 SMA_CHECKED enum sma_err sma_policy_put_grant(const struct sma_shell *shell, struct sma_buf *buf);
@@ -137,7 +144,23 @@ struct sma_policy_binding
     bool
         /* false: something that would run could not be read, so that an approval holds once only */
         is_complete;
+    /* it reads files that cannot be named: by words whose meaning is not known, by folders */
+    bool reads_unnamed;
+    /* what it starts looks for code and data by itself (make, npm, interpreters, git commit) */
+    bool loads_beside;
 };
+
+/* What is at a path, links followed. */
+struct sma_policy_file_facts
+{
+    bool is_folder;
+    bool is_plain; /* a regular file: it may be read */
+    uint64_t size;
+    uint8_t identity[56]; /* device, inode, size, times of change: differs when it was changed */
+};
+/* NOTFOUND | IO (it is there and cannot be looked at). */
+typedef enum sma_err sma_policy_look_fn(void *user, const char *path,
+                                        struct sma_policy_file_facts *ret_facts);
 
 /* The bytes of a script named by the command, `path` as written or joined to the directory.
  * NOTFOUND | TOOBIG | IO | NOMEM;
@@ -155,16 +178,18 @@ struct sma_policy_files
 {
     sma_policy_read_fn *read;
     sma_policy_list_fn *list;
+    sma_policy_look_fn *look; /* NULL: words name no files */
     void *user;
 };
 
 /**
  * Bind an approval to the command in `shell` (after sma_policy_decide), the directory and the
- * contents of what it runs: the scripts it names, what interpreters may load beside them, and the
+ * contents of what it runs: the scripts it names, what interpreters may load beside them, the
  * recipes of its programs (the Makefile of `make`) in the directory, where it goes with cd, and in
- * folders it names. What does not exist is bound as missing; what cannot be read, or is beyond the
- * limits, leaves the binding incomplete. Programs found by PATH or in a folder of the system are
- * bound by name.
+ * folders it names, and every file that a constant word, a redirection or a variable names (`sh <
+ * f`, `cat f | sh`, `-f f`). What does not exist is bound as missing; what cannot be read,
+ * or is beyond the limits, leaves the binding incomplete. Programs found by PATH or in a folder of
+ * the system are bound by name.
  * @return OK | NOMEM
  * Thread: the owner of `shell`.   Blocks: only in read and list.
  */

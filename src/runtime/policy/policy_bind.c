@@ -1,11 +1,14 @@
 /*
  * policy_bind.c — what exactly was approved: a digest over the command, the directory, the scripts
- * that would run, what they may load, and the recipes of programs.
+ * that would run, what they may load, the recipes of programs, and every file that a word names.
  */
 #include "shell_priv.h"
 
+#include "sma/buf.h"
 #include "sma/text.h"
 
+#include <ctype.h>
+#include <fnmatch.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +53,9 @@ struct binding_work
     const struct sma_policy_files *files;
     struct sma_policy_binding *binding;
     size_t bytes; /* read so far */
-    uint32_t folder_count;
+    uint32_t folder_count, name_count;
+    bool reads_folders; /* the program whose words are looked at may read what is in one */
+    bool runs_unseen;   /* what no word of it says */
     enum sma_err err;
 };
 
@@ -127,23 +132,32 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Names of a folder in their order; free() it. NULL: no memory, which is kept */
+static const char **sort_names(struct binding_work *work, const char *names, size_t *ret_count)
+{
+    const char **list = malloc(SMA_POLICY_FOLDER_NAME_COUNT_MAX * sizeof *list);
+    size_t count = 0;
+    if (list == NULL)
+        work->err = SMA_ERR_NOMEM;
+    for (const char *at = names;
+         list != NULL && *at != '\0' && count < SMA_POLICY_FOLDER_NAME_COUNT_MAX;
+         at += strlen(at) + 1)
+        list[count++] = at;
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_names);
+    *ret_count = count;
+    return list;
+}
+
 /* The wanted ones among `names`, in their order, and `depth` levels of folders. */
 static void put_folder(struct binding_work *work, const char *folder, const struct wanted *wanted,
                        unsigned depth);
 
 static void put_names(struct binding_work *work, const char *folder, const struct wanted *wanted,
-                      unsigned depth, char *names)
+                      unsigned depth, const char *names)
 {
-    const char **list = malloc(SMA_POLICY_FOLDER_NAME_COUNT_MAX * sizeof *list);
     size_t count = 0;
-    if (list == NULL) {
-        work->err = SMA_ERR_NOMEM;
-        return;
-    }
-    for (char *at = names; *at != '\0' && count < SMA_POLICY_FOLDER_NAME_COUNT_MAX;
-         at += strlen(at) + 1)
-        list[count++] = at;
-    qsort(list, count, sizeof *list, compare_names);
+    const char **list = sort_names(work, names, &count);
     for (size_t i = 0; i < count && work->err == SMA_ERR_OK; i++) {
         struct sma_str name = sma_str(list[i]);
         bool is_folder = name.ptr[name.len - 1] == '/';
@@ -257,7 +271,7 @@ static void put_scripts(struct binding_work *work, const struct sma_shell *shell
         const struct sma_shell_command *command = &shell->commands[note->command];
         const struct sma_shell_word *words = sma_shell_words(shell, command);
         if (!note->is_script || note->origin >= command->word_count) {
-            work->binding->is_complete = false;
+            work->runs_unseen = true;
             continue;
         }
         struct sma_str script = sma_shell_word_str(&words[note->origin]);
@@ -265,7 +279,338 @@ static void put_scripts(struct binding_work *work, const struct sma_shell *shell
         put_modules(work, sma_shell_word_str(&words[0]), script);
     }
     if (changes_folder && work->binding->script_count > 0)
-        work->binding->is_complete = false; /* a relative name may be another file there */
+        work->runs_unseen = true; /* modules may be others there; what it names: put_name() */
+}
+
+/* -- files that words name --------------------------------------------------------------------- */
+/* They do not read what their operands name. */
+static const char NAMES_ONLY[] = "echo printf basename dirname seq sleep date pwd test [ : true "
+                                 "false which type ls stat du find mkdir rmdir touch cd export "
+                                 "declare local readonly kill exit return set shift";
+
+/* A folder among their operands is none to them: `jq .` */
+static const char READS_NO_FOLDER[] = "jq cat head tail wc sort uniq cut tr tac rev nl";
+
+static bool is_elsewhere(struct sma_str path)
+{
+    return is_of_the_system(path) || sma_str_starts_with(path, SMA_STR("/lib")) ||
+           sma_str_starts_with(path, SMA_STR("/dev/")) ||
+           sma_str_starts_with(path, SMA_STR("/proc/")) ||
+           sma_str_starts_with(path, SMA_STR("/sys/"));
+}
+
+/* What stands there now: its bytes, or where they are too many whatever changes with them. A folder
+ * is bound by what programs read of it only where they say so: recipes and modules. */
+static void put_named_file(struct binding_work *work, const char *full, bool is_read)
+{
+    struct sma_policy_file_facts facts;
+    if (work->name_count++ >= SMA_POLICY_NAMED_COUNT_MAX) {
+        work->binding->reads_unnamed = true;
+        return;
+    }
+    enum sma_err err = work->files->look(work->files->user, full, &facts);
+    if (err == SMA_ERR_NOTFOUND)
+        return; /* that it came to be shows in the digest then */
+    if (err == SMA_ERR_NOMEM)
+        work->err = err;
+    if (err != SMA_ERR_OK || facts.is_folder) {
+        work->binding->reads_unnamed |= is_read && (work->reads_folders || err != SMA_ERR_OK);
+        return;
+    }
+    char *bytes = NULL;
+    size_t len = 0;
+    bool is_small = facts.is_plain && facts.size <= SMA_POLICY_NAMED_BYTES_MAX &&
+                    work->bytes + facts.size <= SMA_POLICY_BOUND_BYTES_MAX;
+    if (is_small)
+        err = work->files->read(work->files->user, full, SMA_POLICY_SCRIPT_BYTES_MAX, &bytes, &len);
+    if (err == SMA_ERR_NOMEM)
+        work->err = err;
+    is_small = is_small && err == SMA_ERR_OK;
+    work->bytes += len;
+    put(&work->hashing, is_small ? SMA_STR("named file") : SMA_STR("large file"));
+    put(&work->hashing, sma_str(full));
+    put(&work->hashing,
+        is_small ? (struct sma_str){bytes, len}
+                 : (struct sma_str){(const char *)facts.identity, sizeof facts.identity});
+    free(bytes);
+}
+
+/* `path` as seen from the directory, and from wherever the command goes with cd. */
+static void put_name(struct binding_work *work, const struct sma_shell *shell, struct sma_str path,
+                     bool is_read)
+{
+    char full[PATH_BYTES_MAX];
+    if (path.len == 0 || path.len >= PATH_BYTES_MAX - work->directory.len - 1 || is_elsewhere(path))
+        return; /* no file has such a name */
+    if (join(work, path, full))
+        put_named_file(work, full, is_read);
+    for (uint32_t i = 0; path.ptr[0] != '/' && i < shell->command_count; i++) {
+        const struct sma_shell_word *words = sma_shell_words(shell, &shell->commands[i]);
+        if (shell->commands[i].word_count < 2 ||
+            sma_program_kind(sma_shell_word_str(&words[0])) != PROGRAM_CD)
+            continue;
+        struct sma_str folder = sma_shell_word_str(&words[1]);
+        size_t len = folder.len + 1 + path.len;
+        if (!sma_shell_word_is_constant(&words[1]) || shell->commands[i].word_count > 2 ||
+            len >= PATH_BYTES_MAX - work->directory.len - 1) {
+            work->binding->reads_unnamed = true;
+            continue;
+        }
+        char there[PATH_BYTES_MAX];
+        memcpy(there, folder.ptr, folder.len);
+        there[folder.len] = '/';
+        memcpy(there + folder.len + 1, path.ptr, path.len);
+        if (join(work, (struct sma_str){there, len}, full))
+            put_named_file(work, full, is_read);
+    }
+}
+
+static bool may_begin(struct sma_str text, size_t at)
+{
+    if (at == 0 || memchr("=:,;@<\"' ", text.ptr[at - 1], 9) != NULL)
+        return true;
+    if (text.ptr[0] != '-' || at < 2 || text.ptr[1] == '-')
+        return false; /* -ffile, -rffile: behind any letter of a cluster */
+    for (size_t i = 1; i < at; i++)
+        if (!(text.ptr[i] >= 'a' && text.ptr[i] <= 'z') &&
+            !(text.ptr[i] >= 'A' && text.ptr[i] <= 'Z') &&
+            !(text.ptr[i] >= '0' && text.ptr[i] <= '9'))
+            return false;
+    return true;
+}
+
+/* $PWD/x, "${PWD}/x": the directory is known as long as the command stays in it. */
+static bool put_here(const struct binding_work *work, const struct sma_shell_word *word,
+                     struct sma_buf *text)
+{
+    static const char *const forms[] = {"$PWD", "${PWD}"};
+    bool is_quoted = false;
+    for (size_t at = 0; at < word->raw_len; at++) {
+        struct sma_str rest = {word->raw + at, word->raw_len - at};
+        char byte = word->raw[at];
+        size_t len = 0;
+        for (size_t i = 0; i < SMA_COUNT_OF(forms) && len == 0; i++)
+            if (sma_str_starts_with(rest, sma_str(forms[i])) &&
+                (rest.len == strlen(forms[i]) || memchr("/\"", rest.ptr[strlen(forms[i])], 2)))
+                len = strlen(forms[i]);
+        for (size_t i = 0; len > 0 && !is_quoted && i < work->directory.len; i++)
+            if (!isalnum((unsigned char)work->directory.ptr[i]) &&
+                memchr("/._-+@", work->directory.ptr[i], 6) == NULL)
+                return false; /* it may become several words */
+        if (len > 0)
+            sma_buf_put_str(text, work->directory);
+        else if (isalnum((unsigned char)byte) || memchr("/._-+@=:,", byte, 9) != NULL)
+            sma_buf_put_char(text, byte);
+        else if (byte != '"')
+            return false;
+        is_quoted ^= byte == '"';
+        at += len > 0 ? len - 1 : 0;
+    }
+    return text->err == SMA_ERR_OK;
+}
+
+static void put_name_parts(struct binding_work *work, const struct sma_shell *shell,
+                           struct sma_str text, bool is_read);
+
+/* dir/x*.c: what it matches now, by name and bytes; another match is another command. */
+static bool put_matches(struct binding_work *work, const struct sma_shell *shell,
+                        struct sma_str pattern, bool is_read)
+{
+    char folder[PATH_BYTES_MAX], full[PATH_BYTES_MAX];
+    const char *slash = memrchr(pattern.ptr, '/', pattern.len);
+    size_t at = slash == NULL ? 0 : (size_t)(slash - pattern.ptr) + 1, count = 0;
+    char *names = NULL;
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)at, pattern.ptr);
+    if (at == pattern.len || strpbrk(folder, "*?[") != NULL || work->files->list == NULL ||
+        !join(work, sma_str(folder), full) || work->folder_count++ >= SMA_POLICY_FOLDER_COUNT_MAX)
+        return false;
+    enum sma_err err =
+        work->files->list(work->files->user, full, SMA_POLICY_FOLDER_NAME_COUNT_MAX, &names);
+    const char **list = err == SMA_ERR_OK ? sort_names(work, names, &count) : NULL;
+    bool has_match = false;
+    for (size_t i = 0; i < count; i++) {
+        struct sma_str name = sma_str(list[i]);
+        char path[PATH_BYTES_MAX];
+        name.len -= name.ptr[name.len - 1] == '/';
+        int len = snprintf(path, sizeof path, "%s%.*s", folder, (int)name.len, name.ptr);
+        if (len >= (int)sizeof path || fnmatch(pattern.ptr + at, path + at, FNM_PERIOD) != 0)
+            continue;
+        has_match = true;
+        put(&work->hashing, SMA_STR("match"));
+        put(&work->hashing, sma_str(path));
+        put_name(work, shell, sma_str(path), is_read);
+    }
+    free(list);
+    free(names);
+    if (!has_match) /* it stands for itself then, or for nothing */
+        put_name_parts(work, shell, pattern, is_read);
+    return err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND;
+}
+
+/* A word that is not constant, but whose meaning is known as things lie now. */
+static bool put_known_word(struct binding_work *work, const struct sma_shell *shell,
+                           const struct sma_shell_word *word, bool is_read)
+{
+    struct sma_buf text;
+    bool is_known = false;
+    for (uint32_t i = 0; i < shell->command_count; i++) /* it may be elsewhere then */
+        if (shell->commands[i].is_from_text ||
+            (shell->commands[i].word_count > 0 &&
+             sma_program_kind(sma_shell_word_str(sma_shell_words(shell, &shell->commands[i]))) ==
+                 PROGRAM_CD))
+            return false;
+    for (size_t i = 0; i + 3 <= shell->source_len; i++) /* export PWD=x, $OLDPWD */
+        if (memcmp(shell->arena + i, "PWD", 3) == 0 &&
+            (i == 0 || memchr("${", shell->arena[i - 1], 2) == NULL))
+            return false;
+    if ((word->flags & (SMA_WORD_DYNAMIC | SMA_WORD_BRACE | SMA_WORD_TILDE | SMA_WORD_QUOTED)) == 0)
+        return put_matches(work, shell, sma_shell_word_str(word), is_read);
+    sma_buf_init(&text, PATH_BYTES_MAX);
+    is_known = (word->flags & (SMA_WORD_GLOB | SMA_WORD_BRACE | SMA_WORD_TILDE)) == 0 &&
+               put_here(work, word, &text);
+    if (is_known)
+        put_name_parts(work, shell, sma_buf_str(&text), is_read);
+    sma_buf_fini(&text);
+    return is_known;
+}
+
+/* Every part of a word that may be the name of a file: name=file, -ffile, @file, a:b. */
+static void put_word_files(struct binding_work *work, const struct sma_shell *shell,
+                           const struct sma_shell_word *word, bool is_read)
+{
+    if (sma_shell_word_is_constant(word))
+        put_name_parts(work, shell, sma_shell_word_str(word), is_read);
+    else if (is_read && !put_known_word(work, shell, word, is_read))
+        work->binding->reads_unnamed = true;
+}
+
+static void put_name_parts(struct binding_work *work, const struct sma_shell *shell,
+                           struct sma_str text, bool is_read)
+{
+    for (size_t at = 0; at < text.len && work->err == SMA_ERR_OK; at++) {
+        if (!may_begin(text, at))
+            continue;
+        size_t end = at;
+        while (end < text.len && memchr(":,;\"' ", text.ptr[end], 6) == NULL)
+            end++;
+        put_name(work, shell, (struct sma_str){text.ptr + at, text.len - at}, is_read);
+        if (end < text.len)
+            put_name(work, shell, (struct sma_str){text.ptr + at, end - at}, is_read);
+        if (work->name_count > SMA_POLICY_NAMED_COUNT_MAX)
+            return; /* and that is said */
+    }
+}
+
+/* Compilers read what their sources include, tools of infrastructure all of their folder. */
+static const char READS_BESIDE[] =
+    "gcc g++ cc c++ c89 c99 clang clang++ cpp ld ld.lld ld.gold gold lld mold as nasm yasm rustc "
+    "javac kotlinc scalac tcc go gfortran gnat ghc ocamlc ocamlopt nvcc swiftc dmd ldc2 fpc nim "
+    "zig tsc protoc flex bison m4 pdflatex xelatex lualatex latex terraform tofu terragrunt "
+    "pulumi ansible ansible-playbook";
+/* What of git takes the contents of the work tree, of the index or of another place along. */
+static const char GIT_TAKES[] =
+    "commit merge push pull stash apply am rebase cherry-pick revert add "
+    "checkout switch restore reset archive bundle clone fetch";
+
+static bool has_word(const struct sma_shell_command *command, const struct sma_shell_word *words,
+                     const char *list)
+{
+    for (uint32_t i = 1; i < command->word_count; i++)
+        if (sma_list_has(list, sma_shell_word_str(&words[i])))
+            return true;
+    return false;
+}
+
+/* Of rg and its like: words that neither begin with a dash nor are the value of a short option. */
+static uint32_t count_operands(const struct sma_shell_command *command,
+                               const struct sma_shell_word *words)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < command->word_count; i++)
+        count += words[i].len > 0 && words[i].text[0] != '-' &&
+                 !(words[i - 1].len == 2 && words[i - 1].text[0] == '-' &&
+                   strchr("ABCEMTdefgjmrt", words[i - 1].text[1]) != NULL);
+    return count;
+}
+
+/* jq -L lib, -rL lib; `import` in its program. */
+static bool jq_loads(const struct sma_shell_command *command, const struct sma_shell_word *words)
+{
+    for (uint32_t i = 1; i < command->word_count; i++) {
+        struct sma_str text = sma_shell_word_str(&words[i]);
+        bool is_short = text.len > 1 && text.ptr[0] == '-' && text.ptr[1] != '-';
+        if ((is_short && memchr(text.ptr, 'L', text.len) != NULL) ||
+            sma_str_starts_with(text, SMA_STR("--library-path")) ||
+            memmem(text.ptr, text.len, "import", 6) != NULL ||
+            memmem(text.ptr, text.len, "include", 7) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* Does it read files that its words do not name? */
+static bool reads_beside(const struct sma_shell_command *command,
+                         const struct sma_shell_word *words, struct sma_str base)
+{
+    size_t len = base.len; /* gcc-13, clang-18, x86_64-linux-gnu-gcc is none of these */
+    while (len > 1 && memchr("0123456789.", base.ptr[len - 1], 11) != NULL)
+        len--;
+    struct sma_str plain = {
+        base.ptr, len > 1 && len < base.len && base.ptr[len - 1] == '-' ? len - 1 : base.len};
+    if (sma_list_has(READS_BESIDE, plain))
+        return true;
+    if (sma_str_is_equal(base, SMA_STR("git")))
+        return has_word(command, words, GIT_TAKES);
+    if (sma_list_has("jq gojq jaq", base))
+        return jq_loads(command, words);
+    if (sma_list_has("rg ag ack", base)) /* without a place it is the folder */
+        return count_operands(command, words) < 2;
+    for (uint32_t i = 1; i < command->word_count; i++)
+        if (sma_str_starts_with(sma_shell_word_str(&words[i]), SMA_STR("--files0-from")))
+            return true;
+    return false;
+}
+
+/* Does it look for code by itself, whatever its words name? */
+static bool loads_by_itself(const struct sma_shell_command *command,
+                            const struct sma_shell_word *words)
+{
+    struct sma_str program = sma_shell_word_str(&words[0]), base = sma_program_base(program);
+    enum program_kind kind = sma_program_kind(base);
+    bool is_version = command->word_count == 2 &&
+                      sma_list_has("--version -V -v --help", sma_shell_word_str(&words[1]));
+    if (is_version || sma_list_has("read set", base))
+        return false;
+    return kind == PROGRAM_INTERPRETER || kind == PROGRAM_RUNNER || kind == PROGRAM_OPAQUE ||
+           (kind == PROGRAM_SHELL && !command->is_transparent) || sma_program_has_recipes(base) ||
+           (memchr(program.ptr, '/', program.len) != NULL && !is_of_the_system(program));
+}
+
+static void put_named_files(struct binding_work *work, const struct sma_shell *shell)
+{
+    if (work->files->look == NULL)
+        return;
+    put(&work->hashing, SMA_STR("named"));
+    for (uint32_t i = 0; i < shell->command_count; i++) {
+        const struct sma_shell_command *command = &shell->commands[i];
+        const struct sma_shell_word *words = sma_shell_words(shell, command);
+        if (command->word_count == 0)
+            continue;
+        struct sma_str base = sma_program_base(sma_shell_word_str(&words[0]));
+        bool is_read = !sma_list_has(NAMES_ONLY, base);
+        work->reads_folders = is_read && !sma_list_has(READS_NO_FOLDER, base);
+        work->binding->loads_beside |=
+            loads_by_itself(command, words) || reads_beside(command, words, base);
+        work->binding->reads_unnamed |= command->has_more_words && is_read;
+        for (uint32_t k = 1; k < command->word_count; k++)
+            put_word_files(work, shell, &words[k], is_read && !command->is_transparent);
+    }
+    work->reads_folders = true;
+    for (uint32_t i = 0; i < shell->redirect_count; i++)
+        if (shell->redirects[i].kind == SMA_REDIRECT_READ)
+            put_word_files(work, shell, &shell->redirects[i].target, true);
+    for (uint32_t i = 0; i < shell->assign_count; i++)
+        put_word_files(work, shell, &shell->assigns[i].value, shell->assigns[i].is_exported);
 }
 
 enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str directory,
@@ -281,11 +626,15 @@ enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str direc
         return SMA_ERR_NOMEM;
     if (EVP_DigestInit_ex(work.hashing.context, EVP_sha256(), NULL) != 1)
         work.hashing.has_failed = true;
-    put(&work.hashing, SMA_STR("command binding 2"));
+    put(&work.hashing, SMA_STR("command binding 3"));
     put(&work.hashing, (struct sma_str){shell->arena, shell->source_len});
     put(&work.hashing, directory);
     put_words(&work.hashing, shell);
     put_scripts(&work, shell);
+    put_named_files(&work, shell);
+    binding.reads_unnamed |= !binding.is_complete;
+    binding.loads_beside |= work.runs_unseen;
+    binding.is_complete &= !work.runs_unseen;
     if (EVP_DigestFinal_ex(work.hashing.context, binding.digest, NULL) != 1)
         work.hashing.has_failed = true;
     EVP_MD_CTX_free(work.hashing.context);

@@ -217,17 +217,28 @@ static void check_assigns(struct deciding *deciding)
                          (value.ptr[0] == '.' || memmem(value.ptr, value.len, "/.", 2) != NULL);
         if (!is_tame_variable(deciding, assign))
             sma_deciding_ask(deciding, assign->name, "this variable can change what programs do");
-        else if (sma_path_is_protected(value, is_hidden, true))
+        else if (sma_path_is_protected(value, is_hidden, true) ||
+                 ((assign->value.flags & SMA_WORD_DYNAMIC) != 0 &&
+                  sma_word_may_be_protected(
+                      (struct sma_str){assign->value.raw, assign->value.raw_len}, true)))
             sma_deciding_ask(deciding, assign->name, "it names a protected file");
     }
 }
 
 /* -- commands ---------------------------------------------------------------------------------- */
+/* <(sort a): the name of a pipe. */
+static bool is_pipe(const struct sma_shell_word *word)
+{
+    struct sma_str raw = {word->raw, word->raw_len};
+    return raw.len > 2 && raw.ptr[0] == '<' && raw.ptr[1] == '(' && raw.ptr[raw.len - 1] == ')' &&
+           memchr(raw.ptr, '$', raw.len) == NULL && memchr(raw.ptr, '`', raw.len) == NULL;
+}
+
 /* Can it not become an option, or several words, whatever it expands to? */
 static bool is_steady(const struct sma_shell_word *word)
 {
     bool may_split = (word->flags & SMA_WORD_SPLITS) != 0 && (word->flags & SMA_WORD_DYNAMIC) != 0;
-    if (sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_VOUCHED) != 0)
+    if (sma_shell_word_is_constant(word) || (word->flags & SMA_WORD_VOUCHED) != 0 || is_pipe(word))
         return true;
     if (may_split || word->fixed_len == 0)
         return (word->flags & ~(uint32_t)SMA_WORD_QUOTED) == SMA_WORD_TILDE;
@@ -316,8 +327,71 @@ static bool may_evaluate(const struct checked *checked, const struct sma_shell_w
            (is_dynamic && index + 1 < count && (words[index + 1].flags & SMA_WORD_DYNAMIC) != 0);
 }
 
+/* Is the option one that takes nothing from another word, so that no pattern comes from it?
+ * Clusters of letters, and long ones with their value, which names no file. */
+static bool is_search_flag(struct sma_str text)
+{
+    static const char equals[] = "--color= --colour= --include= --exclude= --exclude-dir= --glob= "
+                                 "--type= --max-count= --context=";
+    const char *end = text.len == 0 ? NULL : memchr(text.ptr, '=', text.len);
+    if (text.len < 2 || text.ptr[0] != '-')
+        return false;
+    if (end != NULL)
+        return sma_list_has(equals, (struct sma_str){text.ptr, (size_t)(end - text.ptr) + 1});
+    if (text.ptr[1] == '-')
+        return sma_list_has("--color --ignore-case --line-number --recursive --count --hidden "
+                            "--word-regexp --files-with-matches --fixed-strings --no-heading "
+                            "--extended-regexp --perl-regexp --invert-match --only-matching "
+                            "--no-filename --with-filename --no-ignore --smart-case",
+                            text);
+    for (size_t i = 1; i < text.len; i++)
+        if (memchr("EFGPivwxclLonhHsqrRaIS", text.ptr[i], 22) == NULL)
+            return false;
+    return true;
+}
+
+/* The first operand of grep and rg is what is looked for, unless an option brings it: none but
+ * known flags, wherever they stand. */
+static bool is_searched_for(const struct checked *checked, const struct sma_shell_word *words,
+                            uint32_t index, uint32_t count)
+{
+    bool is_behind = false; /* -- */
+    uint32_t operand = 0;
+    if (!sma_list_has("grep egrep fgrep rg", checked->base))
+        return false;
+    for (uint32_t i = 1; i < count; i++) {
+        struct sma_str text = sma_shell_word_str(&words[i]);
+        bool is_option = !is_behind && text.len > 1 && text.ptr[0] == '-';
+        if (!is_behind && !is_steady(&words[i]))
+            return false;
+        if (is_option && sma_str_is_equal(text, SMA_STR("--")))
+            is_behind = true;
+        else if (is_option && !is_search_flag(text))
+            return false;
+        else if (!is_option && operand == 0)
+            operand = i;
+    }
+    return operand == index;
+}
+
+/* find -name .env tells where one is; beside another command it may be read. */
+static bool is_found_name(const struct deciding *deciding, const struct checked *checked,
+                          const struct sma_shell_word *words, uint32_t index, uint32_t count)
+{
+    const struct sma_shell *shell = deciding->shell;
+    if (!sma_str_is_equal(checked->base, SMA_STR("find")) ||
+        shell->command_count != 1 || /* cat $(find ...) */
+        !sma_list_has("-name -iname", sma_shell_word_str(&words[index - 1])))
+        return false;
+    for (uint32_t i = 1; i < count; i++)
+        if (!sma_shell_word_is_constant(&words[i]) ||
+            sma_list_has("-exec -execdir -ok -okdir -files0-from", sma_shell_word_str(&words[i])))
+            return false;
+    return true;
+}
+
 static const char *find_fault(const struct deciding *deciding, const struct checked *checked,
-                              const struct sma_shell_word *words, uint32_t index)
+                              const struct sma_shell_word *words, uint32_t index, uint32_t count)
 {
     const struct sma_shell_word *word = &words[index];
     struct sma_str text = sma_shell_word_str(word);
@@ -326,11 +400,15 @@ static const char *find_fault(const struct deciding *deciding, const struct chec
     bool is_pattern = (word->flags & SMA_WORD_GLOB) != 0 && !checked->shows_names_only;
     if ((word->flags & SMA_WORD_BRACE) != 0 && !checked->shows_names_only && !is_below_folder(word))
         return "it may name a protected file";
+    bool is_text =
+        sma_shell_word_is_constant(word) && (is_searched_for(checked, words, index, count) ||
+                                             is_found_name(deciding, checked, words, index, count));
     bool for_git = checked->is_plain || checked->kind == PROGRAM_GIT;
     bool is_tail =
         (word->flags & SMA_WORD_DYNAMIC) != 0 && /* "$PWD"/.env */
-        sma_path_is_protected((struct sma_str){word->raw, word->raw_len}, false, for_git);
-    if (is_tail || sma_path_is_protected(text, is_pattern, for_git))
+        (sma_path_is_protected((struct sma_str){word->raw, word->raw_len}, false, for_git) ||
+         sma_word_may_be_protected((struct sma_str){word->raw, word->raw_len}, for_git));
+    if (!is_text && (is_tail || sma_path_is_protected(text, is_pattern, for_git)))
         return "it names a protected file";
     if (memchr(text.ptr, '/', text.len) != NULL && is_denied_file(deciding, word))
         return "it names a program that a deny rule names";
@@ -377,7 +455,7 @@ static void check_words(struct deciding *deciding, const struct checked *checked
     for (uint32_t i = 1; i < command->word_count; i++) {
         if (i < cover)
             continue;
-        const char *fault = find_fault(deciding, checked, words, i);
+        const char *fault = find_fault(deciding, checked, words, i, command->word_count);
         if (fault == NULL && may_evaluate(checked, words, i, command->word_count))
             fault = "a word of it may be evaluated";
         if (fault != NULL)

@@ -2,6 +2,7 @@
  * policy_grant.c — rules that people give for a while: which may be recorded, and the one that says
  * a command exactly.
  */
+#include "read_rules.h"
 #include "shell_priv.h"
 
 #include "sma/buf.h"
@@ -88,4 +89,20 @@ enum sma_err sma_policy_put_grant(const struct sma_shell *shell, struct sma_buf 
     if (!is_good)
         return SMA_ERR_NOTFOUND;
     return buf->err;
+}
+
+const char *sma_policy_find_read_rule(struct sma_str command,
+                                      bool (*use)(void *user, struct sma_str rule), void *user)
+{
+#define RULE_ROW(rule) rule,
+    static const char *const rules[] = {SMA_POLICY_READ_RULES(RULE_ROW, RULE_ROW)};
+#undef RULE_ROW
+    for (size_t i = 0; i < SMA_COUNT_OF(rules); i++) {
+        size_t program = strcspn(rules[i], " ");
+        bool is_exact = rules[i][0] == '='; /* "always" says these already */
+        if (!is_exact && memmem(command.ptr, command.len, rules[i], program) != NULL &&
+            use(user, sma_str(rules[i])))
+            return rules[i];
+    }
+    return NULL;
 }

@@ -378,22 +378,54 @@ static void apply(struct deciding *deciding, const struct write *write,
     }
 }
 
+/* Where a name with ".." leads by its text: sub/../tools/srv.py. Who may agree depends on it; that
+ * it is asked about does not. */
+static bool fold(const struct deciding *deciding, struct sma_str path, char *buf, size_t size,
+                 struct sma_str *ret_path)
+{
+    struct sma_str root = deciding->query->project_dir;
+    size_t used = 0;
+    bool is_absolute = path.len > 0 && path.ptr[0] == '/';
+    if (path.len == 0 || root.len + path.len + 2 > size)
+        return false;
+    for (size_t from = 0, i = 0; i <= path.len; i++) {
+        if (i < path.len && path.ptr[i] != '/')
+            continue;
+        struct sma_str part = {path.ptr + from, i - from};
+        from = i + 1;
+        if (sma_str_is_equal(part, SMA_STR(".."))) {
+            const char *slash = used == 0 ? NULL : memrchr(buf, '/', used);
+            if (used == 0 && !is_absolute)
+                return false;
+            used = slash == NULL ? 0 : (size_t)(slash - buf);
+        } else if (part.len > 0 && !sma_str_is_equal(part, SMA_STR("."))) {
+            if (used > 0 || is_absolute)
+                buf[used++] = '/';
+            memcpy(buf + used, part.ptr, part.len);
+            used += part.len;
+        }
+    }
+    return find_inside(deciding, (struct sma_str){buf, used}, ret_path);
+}
+
 static void check_write(struct deciding *deciding, const struct write *write)
 {
     const struct sma_shell_word *word = write->word;
     struct sma_str path = sma_shell_word_str(word), inside, joined;
     bool is_pattern = (word->flags & SMA_WORD_GLOB) != 0;
     char buf[PATH_BYTES_MAX];
+    const char *why;
     if (write->is_own_word || (!is_pattern && is_device(path)))
         return;
     if ((word->flags & SMA_WORD_NOT_CONSTANT & ~(uint32_t)(SMA_WORD_GLOB | SMA_WORD_SPLITS)) != 0 ||
         !find_inside(deciding, path, &inside)) {
-        if (sma_file_is_owner_only(path))
+        if (sma_file_is_owner_only(path) ||
+            (sma_shell_word_is_constant(word) && fold(deciding, path, buf, sizeof buf, &inside) &&
+             judge_inside(deciding, inside, false, &why) == SMA_POLICY_WRITE_OWNER))
             deciding->decision->is_owner_only = true;
         ask_write(deciding, write, WRITES_ELSEWHERE);
         return;
     }
-    const char *why;
     if (!is_pattern && !stays_inside(deciding, inside))
         ask_write(deciding, write, WRITES_ELSEWHERE);
     enum sma_policy_write verdict = judge_inside(deciding, inside, is_pattern, &why);

@@ -6,6 +6,7 @@
 #define SMA_SHELL_PRIV_H
 
 #include "policy.h"
+#include "programs.h"
 #include "shell.h"
 
 /* -- parser (shell.c, shell_word.c, shell_parse.c) --------------------------------------------- */
@@ -96,28 +97,16 @@ struct program
     enum program_kind kind;
 };
 
-/* The last part of a path. */
-struct sma_str sma_program_base(struct sma_str path);
 enum program_kind sma_program_kind(struct sma_str base);
 const struct launcher *sma_program_launcher(struct sma_str base);
-/* The kinds of recipe that a file of this name is (a Makefile, a package.json ...), a bit each; 0 =
- * none, as of most. */
-uint32_t sma_program_recipes(struct sma_str file);
 /* May a name made of the pattern be a recipe? */
 bool sma_program_may_be_recipe(struct sma_str pattern);
-/* What `program` loads beside the file `script` that it runs: suffixes, blank-separated
- * (policy_write.c). */
-const char *sma_script_suffixes(struct sma_str program, struct sma_str script);
-/* The part of a path behind the last dot of its last name; empty: none. */
-struct sma_str sma_path_suffix(struct sma_str path);
 /* Does `program` run what some such file says at all? */
 bool sma_program_has_recipes(struct sma_str program);
 /* Does `program` run what such a file says? */
 bool sma_program_reads(struct sma_str program, uint32_t recipes);
 /* For the test of the tables: in order, and every launcher described. */
 bool sma_programs_are_sorted(void);
-/* Is `word` one of the blank-separated `list`? */
-bool sma_list_has(const char *list, struct sma_str word);
 
 #define NOTE_NEVER_COVERED UINT32_MAX /* as origin: not even by a rule that names every word */
 
@@ -203,13 +192,23 @@ uint32_t sma_rule_inherit(uint32_t cover, const struct sma_shell_command *child)
 /* May a redirection read or write it: inside the project, no name that begins with a dot, not
  * ship.json? */
 bool sma_path_is_harmless(struct sma_str path, struct sma_str project_dir);
-/* May a file name made of this pattern be `name`? A star at the end or beginning of `name`:
- * whatever stands there. */
+/* Does a name fit a name with stars as owner_files.c writes them? */
+bool sma_name_fits(struct sma_str name, struct sma_str wanted);
+/* ... one of a blank-separated list? */
+bool sma_list_fits(const char *list, struct sma_str name);
+bool sma_name_is_example(struct sma_str name); /* .env.example and its like */
+/* May a file name made of this pattern be in the list? Open ends of names count as closed.
+ * @counts_suffixes  also names that begin with a star: `a*` may be a.key */
+bool sma_pattern_may_be_in(struct sma_str pattern, const char *list, bool counts_suffixes);
+/* May a file name made of this pattern be `name`, which is written so? */
 bool sma_pattern_may_be(struct sma_str pattern, const char *name);
 /* The kinds of recipe of a base name, further suffixes (Makefile.sh) left away. */
 uint32_t sma_file_recipes(struct sma_str base);
 /* Does it name .env, .ship, ship.json or (unless for_git) .git, as a path, a pattern or behind an =
  * or :? */
 bool sma_path_is_protected(struct sma_str word, bool is_pattern, bool for_git);
+/* May a word with expansions, as it is written, come to name such a file? Where an expansion is
+ * nothing, where it is the word behind its `:-`, and what follows a dot in a name. */
+bool sma_word_may_be_protected(struct sma_str raw, bool for_git);
 
 #endif

@@ -19,6 +19,8 @@
 #define ID_BYTES_MAX 128
 #define NOTES_BYTES_MAX (64 * 1024)
 #define LOCK_WAIT_MS 5000
+#define GROUP_DEPTH_MAX 2     /* folders of folders above a skill's own */
+#define FOLDER_COUNT_MAX 4096 /* below one root */
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 struct scan
@@ -29,7 +31,7 @@ struct scan
     struct sma_skills *skills;
     struct sma_skill_budget budget;
     struct sma_buf notes;
-    size_t room;
+    size_t room, folder_count; /* looked at below the root */
     bool is_full;
 };
 
@@ -238,28 +240,6 @@ static enum sma_err add_skill(struct scan *scan, const struct sma_skill_root *ro
     return look_at(scan, skill, fd);
 }
 
-static enum sma_err try_folder(struct scan *scan, const struct sma_skill_root *root,
-                               const char *name)
-{
-    struct stat facts;
-    int fd = openat(root->fd, name, FOLDER_FLAGS);
-    if (fd < 0)
-        return SMA_ERR_OK; /* a file, or a folder that is not for us */
-    enum sma_err err = SMA_ERR_OK;
-    if (fstatat(fd, "SKILL.md", &facts, AT_SYMLINK_NOFOLLOW) != 0) {
-        close(fd);
-        return SMA_ERR_OK; /* no skill */
-    }
-    if (is_good_id(name))
-        err = add_skill(scan, root, name, fd);
-    else
-        note(scan, root->said,
-             "a folder is left out, because its name is too long or cannot be "
-             "shown");
-    close(fd);
-    return err;
-}
-
 static int compare_names(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
@@ -298,6 +278,50 @@ static enum sma_err list_names(struct scan *scan, const struct sma_skill_root *r
     return SMA_ERR_OK;
 }
 
+static enum sma_err scan_folder(struct scan *scan, const struct sma_skill_root *root,
+                                unsigned depth);
+
+/* A folder without SKILL.md may be a group of skills: category/name/SKILL.md. */
+static enum sma_err try_folder(struct scan *scan, const struct sma_skill_root *root,
+                               const char *name, unsigned depth)
+{
+    struct stat facts;
+    int fd = openat(root->fd, name, FOLDER_FLAGS);
+    if (fd < 0)
+        return SMA_ERR_OK; /* a file, or a folder that is not for us */
+    enum sma_err err = SMA_ERR_OK;
+    if (fstatat(fd, "SKILL.md", &facts, AT_SYMLINK_NOFOLLOW) != 0) {
+        struct sma_skill_root group = *root;
+        group.fd = fd;
+        err = depth < GROUP_DEPTH_MAX ? scan_folder(scan, &group, depth + 1) : SMA_ERR_OK;
+    } else if (is_good_id(name)) {
+        err = add_skill(scan, root, name, fd);
+    } else {
+        note(scan, root->said,
+             "a folder is left out, because its name is too long or cannot be "
+             "shown");
+    }
+    close(fd);
+    return err;
+}
+
+/* Bounded by GROUP_DEPTH_MAX, whatever links lead where. */
+static enum sma_err scan_folder(struct scan *scan, const struct sma_skill_root *root,
+                                unsigned depth)
+{
+    size_t count = 0;
+    char **names = calloc(SMA_SKILL_ROOT_ENTRY_COUNT_MAX, sizeof *names);
+    enum sma_err err = names == NULL ? SMA_ERR_NOMEM : list_names(scan, root, names, &count);
+    for (size_t i = 0; i < count; i++) {
+        bool may_go_on = ++scan->folder_count <= FOLDER_COUNT_MAX;
+        if (err == SMA_ERR_OK && may_go_on)
+            err = try_folder(scan, root, names[i], depth);
+        free(names[i]);
+    }
+    free(names);
+    return err;
+}
+
 static enum sma_err scan_root(struct scan *scan, const struct sma_skill_root *root)
 {
     if (root->fd < 0) {
@@ -305,15 +329,13 @@ static enum sma_err scan_root(struct scan *scan, const struct sma_skill_root *ro
             note(scan, root->said, root->problem);
         return SMA_ERR_OK;
     }
-    size_t count = 0;
-    char **names = calloc(SMA_SKILL_ROOT_ENTRY_COUNT_MAX, sizeof *names);
-    enum sma_err err = names == NULL ? SMA_ERR_NOMEM : list_names(scan, root, names, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (err == SMA_ERR_OK)
-            err = try_folder(scan, root, names[i]);
-        free(names[i]);
-    }
-    free(names);
+    size_t before = scan->skills->count;
+    scan->folder_count = 0;
+    enum sma_err err = scan_folder(scan, root, 0);
+    if (scan->folder_count > FOLDER_COUNT_MAX)
+        note(scan, root->said, "it holds too many folders: not all are looked at");
+    else if (err == SMA_ERR_OK && scan->folder_count > 0 && scan->skills->count == before)
+        note(scan, root->said, "no folder in it holds a SKILL.md, three levels down");
     if (err == SMA_ERR_OK && scan->is_full) {
         note(scan, root->said, "there are too many skills: the rest is left out");
         scan->is_full = false;

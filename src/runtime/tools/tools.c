@@ -2,7 +2,7 @@
 #include "runtime/tools/tools.h"
 
 static const struct sma_tool_spec specs[SMA_TOOL_COUNT] = {
-#define X(id, name, offer, is_gated, is_work, description, schema) \
+#define X(id, name, offer, is_gated, is_work, flow, description, schema) \
     {SMA_STR(name), SMA_STR(description), SMA_STR(schema)},
     SMA_TOOL_MAP(X)
 #undef X
@@ -12,8 +12,10 @@ static const struct
 {
     uint32_t offer; /* 0: every chat has it */
     bool is_gated, is_work;
+    enum sma_tool_flow flow;
 } traits[SMA_TOOL_COUNT] = {
-#define X(id, name, offer, is_gated, is_work, description, schema) {offer, is_gated, is_work},
+#define X(id, name, offer, is_gated, is_work, flow, description, schema) \
+    {offer, is_gated, is_work, flow},
     SMA_TOOL_MAP(X)
 #undef X
 };
@@ -31,8 +33,13 @@ bool sma_tool_is_gated(enum sma_tool tool)
 
 bool sma_tool_only_reads(enum sma_tool tool)
 {
-    return tool < SMA_TOOL_COUNT && !traits[tool].is_gated && tool != SMA_TOOL_SEND &&
-           tool != SMA_TOOL_AGENT_RUN;
+    return tool < SMA_TOOL_COUNT && (!traits[tool].is_gated || tool == SMA_TOOL_WEB_SEARCH) &&
+           tool != SMA_TOOL_SEND && tool != SMA_TOOL_AGENT_RUN;
+}
+
+enum sma_tool_flow sma_tool_flow(enum sma_tool tool)
+{
+    return tool < SMA_TOOL_COUNT ? traits[tool].flow : SMA_FLOW_TELLS;
 }
 
 bool sma_tool_is_work(enum sma_tool tool)

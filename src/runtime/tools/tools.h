@@ -16,7 +16,7 @@
 
 enum sma_tool
 {
-#define X(id, name, offer, is_gated, is_work, description, schema) SMA_TOOL_##id,
+#define X(id, name, offer, is_gated, is_work, flow, description, schema) SMA_TOOL_##id,
     SMA_TOOL_MAP(X)
 #undef X
         SMA_TOOL_COUNT,
@@ -74,6 +74,14 @@ static inline bool sma_tool_has_destination(enum sma_tool tool)
 bool sma_tool_is_gated(enum sma_tool tool);
 /** Does it leave everything as it was, so that it may be done twice? */
 bool sma_tool_only_reads(enum sma_tool tool);
+/* What comes in and goes out by a call, besides what people are asked about anyway. */
+enum sma_tool_flow
+{
+    SMA_FLOW_QUIET,  /* its result tells nothing of the project, its people or another server */
+    SMA_FLOW_TELLS,  /* it may; so does everything that is not in the table */
+    SMA_FLOW_LEAVES, /* its address or query goes to the web, and its result is the web's */
+};
+enum sma_tool_flow sma_tool_flow(enum sma_tool tool);
 /** Is it carried out by the tools actor (TOOL RUN)? */
 bool sma_tool_is_work(enum sma_tool tool);
 

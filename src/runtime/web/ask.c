@@ -2,6 +2,7 @@
 #include "web_priv.h"
 
 #include "runtime/exec/helper.h"
+#include "sma/clock.h"
 #include "sma/text.h"
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ static void put_request(struct sma_buf *buf, const struct sma_web_place *place,
         buf->err = proxy.err;
     sma_buf_put_char(buf, '{');
     sma_buf_put_json_member(buf, "url", sma_str(question->url->text));
-    sma_buf_put_json_number(buf, "timeMs", question->time_ms);
+    sma_buf_put_json_number(buf, "timeMs", sma_clock_wait_ms(question->time_ms));
     sma_buf_put_json_number(buf, "bytesMax", SMA_WEB_PAGE_BYTES_MAX);
     sma_buf_put_json_number(buf, "textMax", question->text_max);
     if (proxy.len > 0)
@@ -119,7 +120,8 @@ static bool run(const struct sma_web_place *place, const struct web_question *qu
     static const char *const none[] = {NULL};
     struct sma_helper helper = {.is_stopped = place->is_stopped};
     struct sma_buf bytes;
-    if (!sma_helper_start(&where, none, in, question->time_ms + GRACE_MS, &helper)) {
+    if (!sma_helper_start(&where, none, in,
+                          (uint32_t)sma_clock_wait_ms(question->time_ms) + GRACE_MS, &helper)) {
         sma_buf_put_text(why, "The program that fetches pages could not be started.");
         return false;
     }

@@ -279,6 +279,7 @@ struct sma_web_judgement sma_web_rules_judge(const struct sma_web_rules *rules,
         judgement.verdict = SMA_WEB_ALLOW;
         judgement.rule = ALLOW_RULE;
         judgement.reason = "this host is allowed";
+        judgement.is_host_allowed = true;
     } else if (rules->mode == SMA_WEB_ASK && sma_web_is_named(words, url->host)) {
         judgement.verdict = SMA_WEB_ALLOW;
         judgement.reason = "the person named this host";

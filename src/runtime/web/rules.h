@@ -47,7 +47,9 @@ struct sma_web_judgement
     const char *rule;   /* the member that decides, for the audit line and the card */
     const char *reason; /* in words */
     bool is_private_allowed;
+    bool is_host_allowed; /* by the owner's list, not by the mode or by what a person named */
 };
+
 /** words: the person's own, of this message; may be empty. */
 struct sma_web_judgement sma_web_rules_judge(const struct sma_web_rules *rules,
                                              const struct sma_web_url *url, struct sma_str words);

@@ -11,7 +11,7 @@ static struct sma_access_rules *rules_of(const char *json)
 }
 
 /* -- rules ------------------------------------------------------------------------------------- */
-static void rules_have_defaults_and_are_checked(void)
+CASE(rules_have_defaults_and_are_checked)
 {
     struct sma_access_rules *rules = rules_of("");
     CHECK_INT(sma_access_followup_ms(rules), 600000);
@@ -501,7 +501,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
     return false;
 }
 
-static void an_unknown_group_is_as_private(void)
+CASE(an_unknown_group_is_as_private)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(outside_rows); i++) {
         const struct row *row = &outside_rows[i];
@@ -523,7 +523,7 @@ static void an_unknown_group_is_as_private(void)
     }
 }
 
-static void groups_are_named_by_their_ids(void)
+CASE(groups_are_named_by_their_ids)
 {
     struct sma_access_rules *rules = rules_of("{\"groups\":[\"-1001\",-1002,\"oc_a\"]}");
     CHECK(sma_access_is_listed_group(rules, SMA_STR("-1001")));
@@ -537,7 +537,7 @@ static void groups_are_named_by_their_ids(void)
     sma_access_rules_destroy(rules);
 }
 
-static void every_row_is_decided_as_the_table_says(void)
+CASE(every_row_is_decided_as_the_table_says)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         const struct row *row = &rows[i];
@@ -563,7 +563,7 @@ static void every_row_is_decided_as_the_table_says(void)
     }
 }
 
-static void lists_name_people_in_both_forms(void)
+CASE(lists_name_people_in_both_forms)
 {
     struct sma_access_rules *rules = rules_of("{\"access\":[\"7\",1001,\"qq:AB\",\"u:x\"]}");
     CHECK_INT(SMA_ACCESS_OPEN_LIST, sma_access_opening(rules));
@@ -594,7 +594,7 @@ static void lists_name_people_in_both_forms(void)
 }
 
 /* -- the gate ---------------------------------------------------------------------------------- */
-static void the_gate_reads_english_and_chinese(void)
+CASE(the_gate_reads_english_and_chinese)
 {
     static const char *const meant[] = {
         "and then?",
@@ -670,13 +670,39 @@ static void the_gate_reads_english_and_chinese(void)
         }
 }
 
-int main(void)
+/* Who speaks x who may talk x whether his role is known: may he talk, and is it asked what he may
+ * have done? His standing is known before tools are, or he is refused. */
+CASE(standing_is_known_before_tools)
 {
-    RUN(rules_have_defaults_and_are_checked);
-    RUN(lists_name_people_in_both_forms);
-    RUN(every_row_is_decided_as_the_table_says);
-    RUN(an_unknown_group_is_as_private);
-    RUN(groups_are_named_by_their_ids);
-    RUN(the_gate_reads_english_and_chinese);
-    return check_summary();
+    static const char *const initiators[] = {"", "7",
+                                             "8"}; /* he is the first, was it, is another */
+    static const char *const rules_of_groups[] = {"{\"groupAccess\":\"anyone\"}",
+                                                  "{\"groupAccess\":\"initiator_or_admin\"}"};
+    for (unsigned i = 0; i < 3 * 2 * 3; i++) {
+        const char *first = initiators[i % 3];
+        bool is_anyone = i / 3 % 2 == 0, is_other = i % 3 == 2;
+        enum sma_access_role role = (enum sma_access_role)(i / 6);
+        bool is_known = role != SMA_ACCESS_ROLE_UNKNOWN;
+        struct sma_access_rules *rules = rules_of(rules_of_groups[i / 3 % 2]);
+        struct sma_access_event event = EVENT(GROUP, MENTION);
+        struct sma_access_facts facts = {.initiator = sma_str(first),
+                                         .is_let_in = true,
+                                         .is_role_known = is_known,
+                                         .role = role};
+        struct sma_access_outcome outcome = sma_access_decide(rules, &event, &facts);
+        bool may_talk = is_anyone || !is_other || role == SMA_ACCESS_ROLE_ADMIN;
+        CHECK_INT(may_talk   ? SMA_ACCESS_RUN
+                  : is_known ? SMA_ACCESS_REFUSE
+                             : SMA_ACCESS_ASK_ROLE,
+                  outcome.decision);
+        CHECK_INT(may_talk && !is_known, outcome.learns_role);
+        facts.is_let_in = false; /* there the platform's word counts for nothing */
+        CHECK(!sma_access_decide(rules, &event, &facts).learns_role);
+        facts.is_let_in = true;
+        facts.standing = SMA_ACCESS_ADMIN; /* nothing is left to be asked */
+        CHECK(!sma_access_decide(rules, &event, &facts).learns_role);
+        sma_access_rules_destroy(rules);
+    }
 }
+
+CASES_MAIN

@@ -8,7 +8,7 @@
 #define NOTICE_NS (SMA_NOTICE_INTERVAL_S * UINT64_C(1000000000))
 #define HOUR_NS (3600 * SMA_NS_PER_S)
 
-static void codes_are_of_the_alphabet_and_read_as_people_type_them(void)
+CASE(codes_are_of_the_alphabet_and_read_as_people_type_them)
 {
     static const uint64_t numbers[] = {0, 1, 24, 25, 390624, 390625, UINT64_MAX};
     for (size_t i = 0; i < SMA_COUNT_OF(numbers); i++) {
@@ -37,7 +37,7 @@ static void codes_are_of_the_alphabet_and_read_as_people_type_them(void)
     CHECK(!sma_pairing_read_code((struct sma_str){"ACDEFGH\0", 8}, &read));
 }
 
-static void owners_answer_with_a_word_and_a_code(void)
+CASE(owners_answer_with_a_word_and_a_code)
 {
     static const struct
     {
@@ -61,7 +61,7 @@ static void owners_answer_with_a_word_and_a_code(void)
     }
 }
 
-static void a_code_is_good_for_a_day_whatever_the_clock_does(void)
+CASE(a_code_is_good_for_a_day_whatever_the_clock_does)
 {
     static const struct
     {
@@ -73,7 +73,7 @@ static void a_code_is_good_for_a_day_whatever_the_clock_does(void)
         CHECK(sma_pairing_is_old(1000 * DAY_MS - rows[i].age_ms, 1000 * DAY_MS) == rows[i].is_old);
 }
 
-static void a_code_is_shown_once_in_a_while_and_later_hourly(void)
+CASE(a_code_is_shown_once_in_a_while_and_later_hourly)
 {
     static const struct
     {
@@ -95,7 +95,7 @@ static void a_code_is_shown_once_in_a_while_and_later_hourly(void)
         CHECK(sma_pairing_may_show(&rows[i].shown) == rows[i].may);
 }
 
-static void four_whole_private_messages_are_kept(void)
+CASE(four_whole_private_messages_are_kept)
 {
     static const struct
     {
@@ -114,7 +114,7 @@ static void four_whole_private_messages_are_kept(void)
         CHECK_INT(rows[i].kept, sma_pairing_keep(&rows[i].message));
 }
 
-static void names_are_shown_harmless(void)
+CASE(names_are_shown_harmless)
 {
     static const struct
     {
@@ -134,7 +134,7 @@ static void names_are_shown_harmless(void)
     CHECK_INT(SMA_PAIRING_NAME_BYTES_MAX, (int)strlen(text));
 }
 
-static void of_strangers_only_so_much_is_kept(void)
+CASE(of_strangers_only_so_much_is_kept)
 {
     static const struct
     {
@@ -149,12 +149,6 @@ static void of_strangers_only_so_much_is_kept(void)
 
 int main(void)
 {
-    RUN(codes_are_of_the_alphabet_and_read_as_people_type_them);
-    RUN(owners_answer_with_a_word_and_a_code);
-    RUN(a_code_is_good_for_a_day_whatever_the_clock_does);
-    RUN(a_code_is_shown_once_in_a_while_and_later_hourly);
-    RUN(four_whole_private_messages_are_kept);
-    RUN(names_are_shown_harmless);
-    RUN(of_strangers_only_so_much_is_kept);
+    check_run_cases(NULL);
     return 0;
 }

@@ -20,7 +20,7 @@ static enum sma_access_standing find(const struct sma_access_roles *roles, const
     return sma_access_roles_find(roles, sma_str(channel), sma_str(chat), sma_str(user));
 }
 
-static void names_go_both_ways(void)
+CASE(names_go_both_ways)
 {
     static const char *const names[] = {"stranger", "member", "admin", "owner"};
     for (int i = 0; i < 4; i++) {
@@ -34,7 +34,7 @@ static void names_go_both_ways(void)
     CHECK(!sma_access_standing_read(SMA_STR(""), &standing));
 }
 
-static void people_are_found_by_their_keys(void)
+CASE(people_are_found_by_their_keys)
 {
     struct sma_access_roles *roles =
         roles_of("{\"exec_shell\":true,\"roles\":{"
@@ -69,7 +69,7 @@ static void people_are_found_by_their_keys(void)
     sma_access_roles_destroy(roles);
 }
 
-static void nothing_configured_names_nobody(void)
+CASE(nothing_configured_names_nobody)
 {
     static const char *const nothing[] = {"", "{}", "{\"roles\":null}", "{\"roles\":{}}",
                                           "{\"roles\":{\"owner\":null,\"admin\":[]}}"};
@@ -81,7 +81,7 @@ static void nothing_configured_names_nobody(void)
     }
 }
 
-static void wrong_entries_are_named_with_the_remedy(void)
+CASE(wrong_entries_are_named_with_the_remedy)
 {
     static const struct
     {
@@ -127,7 +127,7 @@ static void wrong_entries_are_named_with_the_remedy(void)
     }
 }
 
-static void keys_are_split(void)
+CASE(keys_are_split)
 {
     struct sma_str channel, chat, user;
     CHECK(sma_access_key_split(SMA_STR("feishu:ou_1"), &channel, &chat, &user));
@@ -141,7 +141,7 @@ static void keys_are_split(void)
     CHECK(!sma_access_key_split(SMA_STR("x"), &channel, &chat, &user));
 }
 
-static void an_owner_is_found(void)
+CASE(an_owner_is_found)
 {
     static const struct
     {
@@ -162,13 +162,4 @@ static void an_owner_is_found(void)
     }
 }
 
-int main(void)
-{
-    RUN(names_go_both_ways);
-    RUN(people_are_found_by_their_keys);
-    RUN(nothing_configured_names_nobody);
-    RUN(wrong_entries_are_named_with_the_remedy);
-    RUN(keys_are_split);
-    RUN(an_owner_is_found);
-    return check_summary();
-}
+CASES_MAIN

@@ -45,6 +45,7 @@ static struct
     struct sma_fetch_job *role_job;
     struct sma_call role_call;
     uint64_t role_due_ns;
+    bool role_hangs, is_role_open; /* the question has no answer; the message runs without */
     size_t answer_count;
     uint64_t answered_ns;
     uint8_t role;
@@ -96,7 +97,7 @@ static struct sma_call *ask_role(void *user, struct sma_fetch_job *job,
     (void)role;
     world.role_ask_count++;
     world.role_job = job;
-    world.role_due_ns = sma_sim_now(world.system) + SECOND / 100;
+    world.role_due_ns = world.role_hangs ? UINT64_MAX : sma_sim_now(world.system) + SECOND / 100;
     return &world.role_call;
 }
 
@@ -262,7 +263,8 @@ static void ask_as(uint64_t number, const char *files, bool wants_role)
         SMA_MSG_NEW(SMA_MSG_PREPARE, struct sma_prepare, sma_route_space(&route) + list.len + 1);
     CHECK(msg != NULL);
     struct sma_prepare *prepare = SMA_MSG_BODY(msg, struct sma_prepare);
-    *prepare = (struct sma_prepare){.seq = number, .wants_role = wants_role};
+    *prepare = (struct sma_prepare){
+        .seq = number, .wants_role = wants_role, .is_role_open = world.is_role_open};
     prepare->route = sma_route_dup(msg, &route);
     prepare->preparation = sma_msg_dup(msg, list);
     CHECK_OK(sma_ctx_ask(sma_system_ctx(world.system, SMA_ACTOR_STORE), SMA_ACTOR_ADAPTER_0, &msg,
@@ -409,6 +411,25 @@ static void a_role_that_is_never_answered_stays_unknown(void)
     close_world();
 }
 
+/* He may talk whatever he is: neither a question without an answer nor one that fails again and
+ * again holds up his words. A file of the same message is still waited for. */
+static void a_role_that_only_adds_rights_is_not_waited_for(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        open_world();
+        world.role_hangs = i != 1;
+        world.role_failure_count = 100;
+        world.is_role_open = true;
+        if (i == 2)
+            world.plans[0] = PLAN_TRICKLE;
+        ask(i == 2 ? "a" : "", true);
+        unsigned after_s = answered_after_s(1);
+        CHECK(i == 2 ? after_s > 30 && has_file("a") : after_s <= 2);
+        CHECK_INT(SMA_ROLE_UNKNOWN, world.role);
+        close_world();
+    }
+}
+
 /* -- parts ------------------------------------------------------------------------------------- */
 static void parts_are_what_is_there_and_nothing_else(void)
 {
@@ -487,6 +508,7 @@ int main(void)
     RUN(waiting_for_a_token_is_no_stall);
     RUN(a_role_that_was_not_answered_is_asked_for_again);
     RUN(a_role_that_is_never_answered_stays_unknown);
+    RUN(a_role_that_only_adds_rights_is_not_waited_for);
     RUN(parts_are_what_is_there_and_nothing_else);
     RUN(parts_are_there_when_it_is_asked_again);
     RUN(kinds_are_the_same_everywhere);

@@ -131,22 +131,27 @@ static void send_part(struct sma_sending *sending)
 }
 static void read_answer(struct sma_sending *sending, const struct sma_net_answer *answer)
 {
-    ((struct testing_sending *)(void *)sending)->is_refused = answer->status != 200;
+    bool is_refused = answer->status != 200;
+    sending->answered =
+        (struct sma_answered){.attempt_class = is_refused ? SMA_ATTEMPT_GIVE_UP : SMA_ATTEMPT_SENT,
+                              .act = is_refused ? SMA_ACT_REFUSED : SMA_ACT_SENT};
+    if (is_refused)
+        snprintf(sending->answered.error, sizeof sending->answered.error, "refused");
 }
-static bool mend(struct sma_sending *sending)
+static uint32_t forms(const struct sma_sending *sending)
 {
-    struct testing *self = (struct testing *)sending->platform;
-    if (!((struct testing_sending *)(void *)sending)->is_refused || self->mend_count == 0)
-        return false;
-    self->mend_count--;
+    return ((const struct testing *)sending->platform)->mend_count > 0 ? SMA_MEND_LADDER : 0;
+}
+static bool step(struct sma_sending *sending, enum sma_mend taken)
+{
+    (void)taken;
+    ((struct testing *)sending->platform)->mend_count--;
     return true;
 }
-static struct sma_attempt_result result(const struct sma_sending *sending)
+static struct sma_str text(const struct sma_sending *sending)
 {
-    bool is_refused = ((const struct testing_sending *)(const void *)sending)->is_refused;
-    return (struct sma_attempt_result){.attempt_class =
-                                           is_refused ? SMA_ATTEMPT_GIVE_UP : SMA_ATTEMPT_SENT,
-                                       .error = is_refused ? SMA_STR("refused") : SMA_STR("")};
+    (void)sending;
+    return SMA_STR("");
 }
 
 static const struct sma_intake_ops intake_ops = {.count_max = COUNT_MAX,
@@ -160,8 +165,9 @@ static const struct sma_sending_ops sending_ops = {.size = sizeof(struct testing
                                                    .is_file = is_file,
                                                    .send = send_part,
                                                    .read = read_answer,
-                                                   .mend = mend,
-                                                   .result = result};
+                                                   .forms = forms,
+                                                   .step = step,
+                                                   .text = text};
 static const struct sma_platform_ops platform_ops = {.name = "testing",
                                                      .state_size = sizeof(struct testing),
                                                      .open = open_state,

@@ -481,3 +481,98 @@ const struct sma_tool_ask *driver_tool_ask(const struct driver *d, uint32_t call
     CHECK(false);
     return NULL;
 }
+
+/* -- a run played to its end ------------------------------------------------------------------- */
+void play_perform(struct driver_play *play)
+{
+    struct driver *d = &play->d;
+    driver_store(d);
+    for (uint32_t i = 0; i < d->actions.count; i++) {
+        const struct sma_run_action *action = &d->actions.list[i];
+        if (action->kind == SMA_RUN_PROGRESS)
+            continue;
+        CHECK(play->tail < SMA_COUNT_OF(play->queue));
+        struct driver_pending *pending = &play->queue[play->tail++];
+        *pending = (struct driver_pending){
+            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
+        if (action->kind == SMA_RUN_STORE_STEP)
+            pending->number = action->step.number;
+        if (action->kind == SMA_RUN_ASK_TOOL) {
+            struct sma_str arguments = action->tool.arguments;
+            pending->mode = action->tool.mode;
+            CHECK(arguments.len < sizeof pending->arguments);
+            memcpy(pending->arguments, arguments.len == 0 ? "" : arguments.ptr, arguments.len);
+        }
+        if (action->kind == SMA_RUN_STORE_DONE)
+            driver_done(d, false);
+        if (play->note != NULL)
+            play->note(play, action, pending);
+    }
+}
+
+/* The store and the platforms answer. */
+static void answer_others(struct driver_play *play, const struct driver_pending *pending)
+{
+    struct driver *d = &play->d;
+    struct sma_contact_result bob = {.is_found = true,
+                                     .route = {.adapter = 9, .chat_key = SMA_STR("t:bob")},
+                                     .contact_json = SMA_STR("{}")};
+    struct sma_history_lines none = {0};
+    struct sma_mcp_answer written = {.outcome = SMA_MCP_OK, .text = SMA_STR("written")};
+    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
+    switch (pending->kind) {
+    case SMA_RUN_ASK_SEND:
+        d->deliveries[pending->outbox_id - 100].state = SMA_DELIVERY_SENT;
+        driver_sent(d, pending->call, SMA_SEND_SENT, "");
+        break;
+    case SMA_RUN_ASK_CONTACT:
+        driver_event(d, (struct sma_run_event){
+                            .kind = SMA_RUN_CONTACT, .call = pending->call, .contact = &bob});
+        break;
+    case SMA_RUN_ASK_HISTORY:
+        driver_event(d, (struct sma_run_event){
+                            .kind = SMA_RUN_HISTORY, .call = pending->call, .history = &none});
+        break;
+    case SMA_RUN_ASK_MCP:
+        driver_event(
+            d, (struct sma_run_event){.kind = SMA_RUN_MCP, .call = pending->call, .mcp = &written});
+        break;
+    case SMA_RUN_STORE_DONE:
+        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
+        break;
+    default:
+        CHECK(false);
+    }
+}
+
+void play_step(struct driver_play *play)
+{
+    struct driver *d = &play->d;
+    CHECK(play->head < play->tail);
+    struct driver_pending pending = play->queue[play->head++];
+    d->actions.count = 0;
+    if (pending.kind == SMA_RUN_END) {
+        play->is_over = true;
+    } else if (pending.kind == SMA_RUN_ASK_MODEL) {
+        play->answer_model(play, pending.call);
+    } else if (pending.kind == SMA_RUN_ASK_TOOL) {
+        if (play->answer_tool != NULL)
+            play->answer_tool(play, &pending);
+        else
+            driver_tool(d, pending.call, SMA_TOOL_ALLOWED, "");
+    } else if (pending.kind == SMA_RUN_STORE_STEP) {
+        if (play->stored != NULL)
+            play->stored(play, &pending);
+        driver_verdict(d, pending.number, pending.is_parking ? SMA_STEP_PARKED : SMA_STEP_DURABLE);
+    } else {
+        answer_others(play, &pending);
+    }
+    play->event_count++;
+}
+
+void play_cut(struct driver_play *play)
+{
+    driver_cut(&play->d);
+    play->head = play->tail = 0;
+    sma_session_clear(play->d.sessions, play->d.session, UINT64_MAX);
+}

@@ -102,6 +102,40 @@ void driver_encoded(struct driver *driver, const char *start, const char *note);
 void driver_encoded_at(struct driver *driver, uint32_t index, const struct sma_part *asked,
                        const char *start, const char *note);
 
+/* -- a run played to its end ------------------------------------------------------------------- */
+/* An action that waits for its answer. */
+struct driver_pending
+{
+    enum sma_run_action_kind kind;
+    uint32_t call, number; /* of the step */
+    uint64_t outbox_id;
+    uint8_t mode; /* of a tool */
+    bool is_parking;
+    char arguments[64]; /* of a tool */
+};
+/* The world of a run: every action waits in a queue and is answered in its turn, so that the run
+ * can be cut between any two. What a test has besides stands behind it in a structure of its
+ * own. */
+struct driver_play
+{
+    struct driver d;
+    struct driver_pending queue[512];
+    size_t head, tail, event_count;
+    bool is_over;
+    /* What only the test knows; NULL: nothing. */
+    void (*note)(struct driver_play *play, const struct sma_run_action *action,
+                 struct driver_pending *pending);
+    void (*answer_model)(struct driver_play *play, uint32_t call); /* never NULL */
+    void (*answer_tool)(struct driver_play *play, const struct driver_pending *pending);
+    void (*stored)(struct driver_play *play, const struct driver_pending *pending);
+};
+/* What the world does with the actions of the last event. */
+void play_perform(struct driver_play *play);
+/* Answer what has waited longest: the run always waits for something. */
+void play_step(struct driver_play *play);
+/* A crash: nothing waits, and the session in memory is gone. What is stored stays. */
+void play_cut(struct driver_play *play);
+
 /* The kinds of the actions, one letter each, in order. */
 void driver_check_kinds(const struct driver *driver, const char *wanted);
 /* Is this in the request that would be asked now? */

@@ -7,9 +7,9 @@
 #include "unit/agent/agent_world.h"
 
 /* -- cases ------------------------------------------------------------------------------------- */
-static void one_message_through_the_tool_loop(void)
+CASE(one_message_through_the_tool_loop)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     hand_out(&w, 1, "c", false);
     rest(&w);
@@ -24,13 +24,12 @@ static void one_message_through_the_tool_loop(void)
     CHECK_INT(1, w.progress[SMA_PROGRESS_FINISHED]);
     CHECK(strstr(w.last_request, "question 1") != NULL);
     CHECK(!sma_sim_step(w.system)); /* at rest, no timer */
-    world_fini(&w);
 }
 
 /* A slow platform holds a slot for as long as others need none. */
-static void a_receipt_is_waited_for_shortly_while_every_slot_is_taken(void)
+CASE(a_receipt_is_waited_for_shortly_while_every_slot_is_taken)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.config.agent_concurrency = 2;
     hand_out(&w, 1, "c", false);
@@ -44,7 +43,6 @@ static void a_receipt_is_waited_for_shortly_while_every_slot_is_taken(void)
     rest(&w);
     CHECK(w.send_wait_ns > 0 && w.send_wait_ns <= 5 * SMA_NS_PER_S);
     CHECK_INT(2, w.done_count);
-    world_fini(&w);
 }
 
 static uint64_t play_many(uint64_t seed, uint32_t runs, uint32_t sends)
@@ -68,21 +66,21 @@ static uint64_t play_many(uint64_t seed, uint32_t runs, uint32_t sends)
     return hash;
 }
 
-static void a_thousand_runs_at_once_stay_inside_the_bounds(void)
+CASE(a_thousand_runs_at_once_stay_inside_the_bounds)
 {
     /* 1024 * 8 sends are twice what the edge holds: the rest waits its turn. */
     (void)play_many(3, SMA_CONCURRENCY_MAX, SENDS_PER_RUN);
 }
 
-static void the_same_seed_gives_the_same_trace(void)
+CASE(the_same_seed_gives_the_same_trace)
 {
     CHECK(play_many(7, 50, 3) == play_many(7, 50, 3));
     CHECK(play_many(7, 50, 3) != play_many(8, 50, 3));
 }
 
-static void the_next_run_sees_the_turn_before_its_done_is_durable(void)
+CASE(the_next_run_sees_the_turn_before_its_done_is_durable)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.sends_per_run = 0;
     w.is_done_held = true;
@@ -95,12 +93,11 @@ static void the_next_run_sees_the_turn_before_its_done_is_durable(void)
     CHECK_INT(0, w.session_count);
     const char *first = strstr(w.last_request, "question 1");
     CHECK(first != NULL && strstr(first, "question 2") != NULL);
-    world_fini(&w);
 }
 
-static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
+CASE(stop_cancels_at_once_and_the_late_answer_is_nothing)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.is_model_held = true;
     hand_out(&w, 1, "c", false);
@@ -127,13 +124,12 @@ static void stop_cancels_at_once_and_the_late_answer_is_nothing(void)
     CHECK_INT(6, w.last_done_seq);
     CHECK(strstr(w.last_request, "question 1") != NULL);
     CHECK(strstr(w.last_request, "[ended: the user stopped it]") != NULL);
-    world_fini(&w);
 }
 
 /* Two chats became one, and both have a run: one of them is stopped from outside. */
-static void a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat(void)
+CASE(a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.is_model_held = true;
     hand_out(&w, 1, "c", false);
@@ -150,12 +146,11 @@ static void a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat(void)
     rest(&w);
     CHECK_INT(2, w.done_count);
     CHECK_INT(1, w.last_done_seq);
-    world_fini(&w);
 }
 
-static void clear_drops_the_session_under_a_later_run(void)
+CASE(clear_drops_the_session_under_a_later_run)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.sends_per_run = 0;
     hand_out(&w, 1, "c", false);
@@ -175,12 +170,11 @@ static void clear_drops_the_session_under_a_later_run(void)
     rest(&w);
     CHECK_INT(2, w.cancel_count);
     CHECK_INT(1, w.done_count);
-    world_fini(&w);
 }
 
-static void a_stopped_turn_does_not_stay_in_the_session(void)
+CASE(a_stopped_turn_does_not_stay_in_the_session)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.sends_per_run = 0;
     w.verdict = SMA_STEP_STOPPED;
@@ -190,12 +184,11 @@ static void a_stopped_turn_does_not_stay_in_the_session(void)
     hand_out(&w, 2, "c", false);
     rest(&w);
     CHECK(strstr(w.last_request, "question 1") == NULL);
-    world_fini(&w);
 }
 
-static void without_disk_the_step_is_asked_again_each_second(void)
+CASE(without_disk_the_step_is_asked_again_each_second)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.no_disk_left = 3;
     hand_out(&w, 1, "c", false);
@@ -206,10 +199,9 @@ static void without_disk_the_step_is_asked_again_each_second(void)
     CHECK(sma_sim_now(w.system) >= start + 2 * SMA_NS_PER_S);
     CHECK_INT(1, w.send_count);
     CHECK_INT(1, w.done_count);
-    world_fini(&w);
 }
 
-static void draining_waits_three_seconds_for_the_model(void)
+CASE(draining_waits_three_seconds_for_the_model)
 {
     struct world w;
     world_init(&w, 1);
@@ -236,9 +228,9 @@ static void draining_waits_three_seconds_for_the_model(void)
     world_fini(&w);
 }
 
-static void deltas_become_progress(void)
+CASE(deltas_become_progress)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.is_model_held = true;
     hand_out(&w, 1, "c", false);
@@ -252,12 +244,11 @@ static void deltas_become_progress(void)
     }
     CHECK_INT(1, w.progress[SMA_PROGRESS_TEXT]);
     CHECK_TEXT("so far", w.last_progress);
-    world_fini(&w);
 }
 
-static void a_run_handed_out_again_replaces_the_first(void)
+CASE(a_run_handed_out_again_replaces_the_first)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.is_model_held = true;
     hand_out(&w, 1, "c", false);
@@ -271,7 +262,6 @@ static void a_run_handed_out_again_replaces_the_first(void)
     w.is_model_held = false;
     rest(&w);
     CHECK_INT(1, w.done_count);
-    world_fini(&w);
 }
 
 static void switch_to_messages(struct world *w, struct sma_config *changed)
@@ -284,9 +274,9 @@ static void switch_to_messages(struct world *w, struct sma_config *changed)
     rest(w);
 }
 
-static void a_session_survives_a_switch_to_another_wire(void)
+CASE(a_session_survives_a_switch_to_another_wire)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     struct sma_config changed;
     world_init(&w, 1);
     w.sends_per_run = 0;
@@ -300,12 +290,11 @@ static void a_session_survives_a_switch_to_another_wire(void)
     CHECK(strstr(w.last_request, "question 1") != NULL);
     CHECK(strstr(w.last_request, "question 2") != NULL);
     CHECK_INT(2, w.done_count);
-    world_fini(&w);
 }
 
-static void an_idle_session_goes_with_the_next_activity(void)
+CASE(an_idle_session_goes_with_the_next_activity)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     hand_out(&w, 1, "idle", false);
     rest(&w);
@@ -317,12 +306,11 @@ static void an_idle_session_goes_with_the_next_activity(void)
     hand_out(&w, 3, "idle", true);
     rest(&w);
     CHECK_INT(1, w.session_count); /* it is loaded again */
-    world_fini(&w);
 }
 
-static void a_session_that_is_loaded_during_the_switch_stays(void)
+CASE(a_session_that_is_loaded_during_the_switch_stays)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     struct sma_config changed;
     world_init(&w, 1);
     w.is_session_held = true;
@@ -339,7 +327,6 @@ static void a_session_that_is_loaded_during_the_switch_stays(void)
     hand_out(&w, 3, "c", true);
     rest(&w);
     CHECK_INT(1, w.session_count);
-    world_fini(&w);
 }
 
 /* The store's part: at most one open run a chat, the next as soon as the last has ended. */
@@ -361,7 +348,7 @@ static void weather_hand_out(struct world *w, uint64_t *next_seq, uint64_t *open
     }
 }
 
-static void in_any_weather_every_run_ends_once(void)
+CASE(in_any_weather_every_run_ends_once)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         struct world w;
@@ -391,9 +378,9 @@ static void in_any_weather_every_run_ends_once(void)
 
 /* Two messages through the built-in model: it really goes through the tool loop, and its answers
  * are readable. */
-static void the_offline_model_answers(void)
+CASE(the_offline_model_answers)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init_with(&w, 1, &sma_model_offline_actor_ops, true);
     hand_out(&w, 1, "c", false);
     rest(&w);
@@ -406,28 +393,6 @@ static void the_offline_model_answers(void)
     CHECK_TEXT("You said: question 2", w.last_sent);
     CHECK_INT(2, w.done_count);
     CHECK_INT(2, w.send_count);
-    world_fini(&w);
 }
 
-int main(void)
-{
-    RUN(one_message_through_the_tool_loop);
-    RUN(a_receipt_is_waited_for_shortly_while_every_slot_is_taken);
-    RUN(a_thousand_runs_at_once_stay_inside_the_bounds);
-    RUN(the_same_seed_gives_the_same_trace);
-    RUN(the_next_run_sees_the_turn_before_its_done_is_durable);
-    RUN(stop_cancels_at_once_and_the_late_answer_is_nothing);
-    RUN(a_run_that_is_stopped_alone_leaves_an_older_one_of_its_chat);
-    RUN(clear_drops_the_session_under_a_later_run);
-    RUN(a_stopped_turn_does_not_stay_in_the_session);
-    RUN(without_disk_the_step_is_asked_again_each_second);
-    RUN(draining_waits_three_seconds_for_the_model);
-    RUN(deltas_become_progress);
-    RUN(a_run_handed_out_again_replaces_the_first);
-    RUN(a_session_survives_a_switch_to_another_wire);
-    RUN(an_idle_session_goes_with_the_next_activity);
-    RUN(a_session_that_is_loaded_during_the_switch_stays);
-    RUN(in_any_weather_every_run_ends_once);
-    RUN(the_offline_model_answers);
-    return check_summary();
-}
+CASES_MAIN

@@ -187,7 +187,7 @@ static void end(struct world *world, struct servers *servers)
     sma_mcp_catalogue_unref(servers->catalogue);
 }
 
-static void a_call_goes_to_its_server_and_back(void)
+CASE(a_call_goes_to_its_server_and_back)
 {
     struct world w;
     struct servers servers;
@@ -202,7 +202,7 @@ static void a_call_goes_to_its_server_and_back(void)
     end(&w, &servers);
 }
 
-static void stop_cancels_the_call(void)
+CASE(stop_cancels_the_call)
 {
     struct world w;
     struct servers servers;
@@ -233,7 +233,7 @@ static void begin_asking(struct world *world, struct servers *servers)
     CHECK(strstr(world->last_sent, "How many?") != NULL);
 }
 
-static void a_question_is_answered_in_words(void)
+CASE(a_question_is_answered_in_words)
 {
     struct world w;
     struct servers servers;
@@ -254,7 +254,7 @@ static void a_question_is_answered_in_words(void)
     end(&w, &servers);
 }
 
-static void a_question_ends_with_time_and_with_its_run(void)
+CASE(a_question_ends_with_time_and_with_its_run)
 {
     struct world w;
     struct servers servers;
@@ -284,7 +284,7 @@ static void begin_sampling(struct world *world, struct servers *servers, bool is
     settle_until(world, 1000000000);
 }
 
-static void the_model_is_told_what_the_server_sent_and_nothing_else(void)
+CASE(the_model_is_told_what_the_server_sent_and_nothing_else)
 {
     struct world w;
     struct servers servers;
@@ -309,7 +309,7 @@ static void the_model_is_told_what_the_server_sent_and_nothing_else(void)
     end(&w, &servers);
 }
 
-static void stop_ends_what_the_model_is_asked_and_it_counts(void)
+CASE(stop_ends_what_the_model_is_asked_and_it_counts)
 {
     struct world w;
     struct servers servers;
@@ -327,7 +327,7 @@ static void stop_ends_what_the_model_is_asked_and_it_counts(void)
     end(&w, &servers);
 }
 
-static void time_and_failures_end_it_with_words(void)
+CASE(time_and_failures_end_it_with_words)
 {
     struct world w;
     struct servers servers;
@@ -347,7 +347,7 @@ static void time_and_failures_end_it_with_words(void)
     end(&w, &servers);
 }
 
-static void the_end_of_the_call_ends_it(void)
+CASE(the_end_of_the_call_ends_it)
 {
     struct world w;
     struct servers servers;
@@ -362,7 +362,7 @@ static void the_end_of_the_call_ends_it(void)
     end(&w, &servers);
 }
 
-static void a_reload_keeps_what_is_offered(void)
+CASE(a_reload_keeps_what_is_offered)
 {
     struct world w;
     struct servers servers;
@@ -375,29 +375,15 @@ static void a_reload_keeps_what_is_offered(void)
     end(&w, &servers);
 }
 
-static void without_the_actor_a_call_is_answered(void)
+CASE(without_the_actor_a_call_is_answered)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.called = "files:write";
     hand_out(&w, 1, "c", false);
     rest(&w);
     CHECK_INT(1, w.done_count);
     CHECK(strstr(w.last_request, "no such server is connected") != NULL);
-    world_fini(&w);
 }
 
-int main(void)
-{
-    RUN(a_call_goes_to_its_server_and_back);
-    RUN(stop_cancels_the_call);
-    RUN(a_question_is_answered_in_words);
-    RUN(a_question_ends_with_time_and_with_its_run);
-    RUN(the_model_is_told_what_the_server_sent_and_nothing_else);
-    RUN(stop_ends_what_the_model_is_asked_and_it_counts);
-    RUN(time_and_failures_end_it_with_words);
-    RUN(the_end_of_the_call_ends_it);
-    RUN(a_reload_keeps_what_is_offered);
-    RUN(without_the_actor_a_call_is_answered);
-    return check_summary();
-}
+CASES_MAIN

@@ -8,9 +8,9 @@
 #include "unit/agent/agent_world.h"
 
 /* -- tools ------------------------------------------------------------------------------------- */
-static void a_command_is_checked_stored_and_run(void)
+CASE(a_command_is_checked_stored_and_run)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.sends_per_run = 3;
     w.shells_per_run = 2;
@@ -23,12 +23,11 @@ static void a_command_is_checked_stored_and_run(void)
     CHECK_INT(3, w.progress[SMA_PROGRESS_TOOL]);
     CHECK_TEXT("git status", w.last_rule);
     CHECK(strstr(w.last_request, "{\\\"success\\\":true}") != NULL);
-    world_fini(&w);
 }
 
-static void a_run_that_waits_for_people_is_over(void)
+CASE(a_run_that_waits_for_people_is_over)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.shells_per_run = 1;
     w.tool_plan.verdict = SMA_TOOL_ASKS;
@@ -46,10 +45,9 @@ static void a_run_that_waits_for_people_is_over(void)
     sma_sim_life(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
     rest(&w);
     CHECK(sma_sim_life_is_done(w.system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
-    world_fini(&w);
 }
 
-static void stop_and_drain_end_what_runs(void)
+CASE(stop_and_drain_end_what_runs)
 {
     for (int is_drain = 0; is_drain < 2; is_drain++) {
         struct world w;
@@ -74,9 +72,9 @@ static void stop_and_drain_end_what_runs(void)
     }
 }
 
-static void more_calls_than_the_edge_holds_wait_their_turn(void)
+CASE(more_calls_than_the_edge_holds_wait_their_turn)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.sends_per_run = w.shells_per_run = 8;
     w.tool_plan.delay_ns = SMA_NS_PER_S;
@@ -88,12 +86,11 @@ static void more_calls_than_the_edge_holds_wait_their_turn(void)
     rest(&w);
     CHECK_INT(300, w.done_count);
     CHECK_INT(2400, w.tool_run_count);
-    world_fini(&w);
 }
 
-static void without_a_tools_actor_calls_fail_and_the_run_goes_on(void)
+CASE(without_a_tools_actor_calls_fail_and_the_run_goes_on)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init_with(&w, 1, NULL, false);
     w.sends_per_run = 3;
     w.shells_per_run = 2;
@@ -102,7 +99,6 @@ static void without_a_tools_actor_calls_fail_and_the_run_goes_on(void)
     CHECK_INT(1, w.done_count);
     CHECK_INT(1, w.send_count);
     CHECK(strstr(w.last_request, "the working tools do not run in this program") != NULL);
-    world_fini(&w);
 }
 
 /* -- judge ------------------------------------------------------------------------------------- */
@@ -133,7 +129,7 @@ static void judge(struct world *w, uint64_t seq, const char *text)
     sma_buf_fini(&request);
 }
 
-static void the_model_says_whether_a_message_is_an_answer(void)
+CASE(the_model_says_whether_a_message_is_an_answer)
 {
     static const struct
     {
@@ -167,7 +163,7 @@ static void the_model_says_whether_a_message_is_an_answer(void)
     }
 }
 
-static void a_judge_that_does_not_come_to_a_verdict_says_no(void)
+CASE(a_judge_that_does_not_come_to_a_verdict_says_no)
 {
     struct world w;
     world_init(&w, 1); /* calls instead of words */
@@ -250,7 +246,7 @@ static void answer_as(struct world *w, const char *model, uint8_t status)
     settle_until(w, SMA_NS_PER_S);
 }
 
-static void when_the_judge_fails_another_target_is_asked_once(void)
+CASE(when_the_judge_fails_another_target_is_asked_once)
 {
     struct world w;
     struct sma_config config;
@@ -284,9 +280,9 @@ static void when_the_judge_fails_another_target_is_asked_once(void)
     world_fini(&w);
 }
 
-static void what_the_judge_refuses_is_left_out(void)
+CASE(what_the_judge_refuses_is_left_out)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     struct sma_config config;
     use_targets(&w, &config, true, 1);
     CHECK(strstr(w.last_request, "\"temperature\"") != NULL);
@@ -305,12 +301,11 @@ static void what_the_judge_refuses_is_left_out(void)
     CHECK_INT(4, w.held_count);
     CHECK(strstr(w.last_request, "\"temperature\"") == NULL);
     answer_as(&w, "small", SMA_MODEL_OK);
-    world_fini(&w);
 }
 
-static void both_judges_have_one_time(void)
+CASE(both_judges_have_one_time)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     struct sma_config config;
     use_targets(&w, &config, true, 1);
     uint64_t start = sma_sim_now(w.system);
@@ -322,12 +317,11 @@ static void both_judges_have_one_time(void)
     CHECK(!w.judged.seems_to_agree);
     CHECK_INT(1, w.cancel_count);
     CHECK(sma_sim_now(w.system) < start + 50 * SMA_NS_PER_S);
-    world_fini(&w);
 }
 
-static void many_judges_wait_for_each_other(void)
+CASE(many_judges_wait_for_each_other)
 {
-    struct world w;
+    SMA_AUTO(world_fini) struct world w;
     world_init(&w, 1);
     w.model_text = "{\"approved\":[1],\"refused\":[]}";
     w.is_model_held = true;
@@ -343,21 +337,6 @@ static void many_judges_wait_for_each_other(void)
     rest(&w);
     CHECK_INT(300, w.judged_count);
     CHECK(w.judged.seems_to_agree);
-    world_fini(&w);
 }
 
-int main(void)
-{
-    RUN(a_command_is_checked_stored_and_run);
-    RUN(a_run_that_waits_for_people_is_over);
-    RUN(stop_and_drain_end_what_runs);
-    RUN(more_calls_than_the_edge_holds_wait_their_turn);
-    RUN(without_a_tools_actor_calls_fail_and_the_run_goes_on);
-    RUN(the_model_says_whether_a_message_is_an_answer);
-    RUN(a_judge_that_does_not_come_to_a_verdict_says_no);
-    RUN(when_the_judge_fails_another_target_is_asked_once);
-    RUN(what_the_judge_refuses_is_left_out);
-    RUN(both_judges_have_one_time);
-    RUN(many_judges_wait_for_each_other);
-    return check_summary();
-}
+CASES_MAIN

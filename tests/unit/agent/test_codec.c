@@ -4,6 +4,7 @@
 #include "support/check.h"
 
 #define KNOWN_RESULTS_BYTES 15 /* of make_answer */
+#define EGRESS_BYTES 13
 #define RECEIVERS_BYTES (4 + 5 + 9 * 4 + 4)
 
 static void make_answer(struct sma_buf *buf)
@@ -36,12 +37,14 @@ static void make_answer(struct sma_buf *buf)
                                            .user_name = SMA_STR("N")};
     sma_codec_put_known_results(buf, known, 2);
     sma_codec_put_receivers(buf, known, 2);
+    sma_codec_put_answer_added(buf, NULL, 0);
+    sma_codec_put_answer_egress(buf, &(struct sma_egress){true, 71, 72, 73});
     CHECK_INT(SMA_ERR_OK, buf->err);
 }
 
-static void answers_come_back(void)
+CASE(answers_come_back)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     make_answer(&buf);
     struct sma_stored_answer answer;
     CHECK_OK(sma_codec_get_answer(sma_buf_str(&buf), &answer));
@@ -65,16 +68,16 @@ static void answers_come_back(void)
     CHECK_STR("k", answer.calls[0].receiver.chat_key);
     CHECK_STR("N", answer.calls[0].receiver.user_name);
     CHECK_STR("", answer.calls[0].receiver.language);
+    CHECK(answer.egress.has_read && answer.egress.bytes == 71 && answer.egress.day == 73);
     sma_stored_answer_fini(&answer);
-    sma_buf_fini(&buf);
 }
 
 /* Steps that an older version of the program has stored. */
-static void answers_of_version_1_are_read(void)
+CASE(answers_of_version_1_are_read)
 {
     static const char data[] = "SMAA\1\2\0\0\0fa\1\0\0\0F\1\0\0\0T\1\1\0\0\0"
                                "\1\0\0\0i\1\0\0\0n\2\0\0\0{}\0\0\0\0";
-    struct sma_stored_answer answer;
+    SMA_AUTO(sma_stored_answer_fini) struct sma_stored_answer answer;
     CHECK_OK(sma_codec_get_answer((struct sma_str){data, sizeof data}, &answer));
     CHECK_STR("fa", answer.facts);
     CHECK_STR("F", answer.fragment);
@@ -84,7 +87,6 @@ static void answers_of_version_1_are_read(void)
     CHECK_STR("i", answer.calls[0].id);
     CHECK_STR("{}", answer.calls[0].arguments);
     CHECK(!answer.calls[0].is_cut && !answer.calls[0].is_invalid);
-    sma_stored_answer_fini(&answer);
 }
 
 static void make_turn(struct sma_buf *buf)
@@ -99,14 +101,16 @@ static void make_turn(struct sma_buf *buf)
                                    .blocks = blocks,
                                    .fragment_count = 2,
                                    .fragments = fragments,
-                                   .text = SMA_STR("answer")};
+                                   .text = SMA_STR("answer"),
+                                   .egress = {true, 61, 62, 63},
+                                   .own_block = 2};
     sma_buf_init(buf, 1 << 16);
     sma_codec_put_turn(buf, &turn);
 }
 
-static void turns_come_back(void)
+CASE(turns_come_back)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     make_turn(&buf);
     struct sma_stored_turn turn;
     CHECK_OK(sma_codec_get_turn(sma_buf_str(&buf), &turn));
@@ -117,8 +121,22 @@ static void turns_come_back(void)
     CHECK_STR("text", turn.blocks[1]);
     CHECK_STR("{2},{3}", turn.fragments[1]);
     CHECK_STR("answer", turn.text);
+    CHECK(turn.egress.has_read && turn.egress.bytes == 61 && turn.egress.listed_bytes == 62 &&
+          turn.egress.day == 63 && turn.own_block == 2);
     sma_stored_turn_fini(&turn);
-    sma_buf_fini(&buf);
+}
+
+/* What an older program stored: whether anything had been read nobody knows, so it had. */
+CASE(turns_of_version_2_are_read)
+{
+    static const char data[] = "SMAT\2\0\2\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0b\1\0\0\0t"
+                               "\1\0\0\0\2\0\0\0{}";
+    struct sma_stored_turn turn;
+    CHECK_OK(sma_codec_get_turn((struct sma_str){data, sizeof data - 1}, &turn));
+    CHECK_STR("b", turn.blocks[0]);
+    CHECK_STR("{}", turn.fragments[0]);
+    CHECK(turn.egress.has_read && turn.egress.bytes == 0 && turn.own_block == 0);
+    sma_stored_turn_fini(&turn);
 }
 
 static void make_results(struct sma_buf *buf)
@@ -133,9 +151,9 @@ static void make_results(struct sma_buf *buf)
     sma_codec_put_results(buf, results, 2);
 }
 
-static void results_come_back(void)
+CASE(results_come_back)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     make_results(&buf);
     struct sma_stored_results list;
     CHECK_OK(sma_codec_get_results(sma_buf_str(&buf), &list));
@@ -144,7 +162,6 @@ static void results_come_back(void)
     CHECK(list.results[0].is_error && !list.results[0].is_delivered);
     CHECK(!list.results[1].is_error && list.results[1].is_delivered);
     sma_stored_results_fini(&list);
-    sma_buf_fini(&buf);
 }
 
 static const struct sma_part picture = {.kind = SMA_PART_IMAGE,
@@ -171,9 +188,9 @@ static void check_picture(const struct sma_part *part)
 }
 
 /* With a part: what is written is read; without one not a byte is other than before. */
-static void parts_come_back(void)
+CASE(parts_come_back)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     struct sma_stored_answer answer;
     struct sma_stored_results results;
     struct sma_stored_turn turn;
@@ -209,29 +226,29 @@ static void parts_come_back(void)
                                    .refused = &refused};
     sma_buf_clear(&buf);
     sma_codec_put_turn(&buf, &made);
-    CHECK_INT(3, buf.ptr[4]);
+    CHECK_INT(4, buf.ptr[4]);
     CHECK_OK(sma_codec_get_turn(sma_buf_str(&buf), &turn));
     check_picture(&turn.parts[0].part);
     CHECK_INT(7, turn.parts[0].block);
     CHECK_STR("4567", turn.refused[0]);
     CHECK_STR("{1}", turn.fragments[0]);
     sma_stored_turn_fini(&turn);
-    sma_buf_fini(&buf);
 }
 
-static void without_parts_not_a_byte_is_new(void)
+CASE(without_parts_not_a_byte_is_new)
 {
-    static const char turn[] = "SMAT\2\0\1\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0a\1\0\0\0\3\0\0\0{1}";
+    static const char turn[34 + 25] = /* no parts, no hashes, nothing has left */
+        "SMAT\4\0\1\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0a\1\0\0\0\3\0\0\0{1}";
     static const char results[] = "SMAR\1\1\0\0\0\1\0\0\0a\1\0\0\0b\1\0\0\0c\0\1";
     static const char answer[] = "SMAA\2\0\0\0\0\1\0\0\0F\1\0\0\0T\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     struct sma_str fragment = SMA_STR("{1}");
     sma_buf_init(&buf, 1 << 16);
     sma_codec_put_turn(&buf, &(struct sma_stored_turn){.message_count = 1,
                                                        .fragment_count = 1,
                                                        .fragments = &fragment,
                                                        .text = SMA_STR("a")});
-    CHECK(sma_str_is_equal((struct sma_str){turn, sizeof turn - 1}, sma_buf_str(&buf)));
+    CHECK(sma_str_is_equal((struct sma_str){turn, sizeof turn}, sma_buf_str(&buf)));
     sma_buf_clear(&buf);
     sma_codec_put_results(&buf,
                           &(struct sma_stored_result){.call_id = SMA_STR("a"),
@@ -245,7 +262,6 @@ static void without_parts_not_a_byte_is_new(void)
         &buf, &(struct sma_answer_extra){0},
         &(struct sma_model_answer){.fragment = SMA_STR("F"), .text = SMA_STR("T")});
     CHECK(sma_str_is_equal((struct sma_str){answer, sizeof answer - 1}, sma_buf_str(&buf)));
-    sma_buf_fini(&buf);
 }
 
 static void make_decisions(struct sma_buf *buf)
@@ -260,9 +276,9 @@ static void make_decisions(struct sma_buf *buf)
     sma_codec_put_decisions(buf, list, 2);
 }
 
-static void decisions_come_back(void)
+CASE(decisions_come_back)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     make_decisions(&buf);
     struct sma_stored_decisions decisions;
     CHECK_OK(sma_codec_get_decisions(sma_buf_str(&buf), &decisions));
@@ -283,7 +299,6 @@ static void decisions_come_back(void)
     CHECK_OK(sma_codec_get_decisions(sma_buf_str(&buf), &decisions));
     CHECK_INT(0, decisions.count);
     sma_stored_decisions_fini(&decisions);
-    sma_buf_fini(&buf);
 }
 
 static enum sma_err read_any(int kind, struct sma_str data)
@@ -311,7 +326,7 @@ static enum sma_err read_any(int kind, struct sma_str data)
 
 /* Every prefix and every changed byte, in an allocation of exactly that size, so that a read past
  * the end is seen. */
-static void damage_is_found_and_harmless(void)
+CASE(damage_is_found_and_harmless)
 {
     struct sma_buf bufs[4];
     make_answer(&bufs[0]);
@@ -327,10 +342,12 @@ static void damage_is_found_and_harmless(void)
             CHECK(exact != NULL);
             memcpy(exact, whole.ptr, len);
             enum sma_err err = read_any(kind, (struct sma_str){exact, len});
-            /* An answer without its last lists is whole too: they are written only when there is
-             * something in them. */
-            bool is_whole = kind == 0 && (len == whole.len - RECEIVERS_BYTES ||
-                                          len == whole.len - RECEIVERS_BYTES - KNOWN_RESULTS_BYTES);
+            /* An answer without its last lists is whole too: an older program wrote none. */
+            size_t left = whole.len - len;
+            bool is_whole =
+                kind == 0 && (left == EGRESS_BYTES || left == EGRESS_BYTES + 4 ||
+                              left == EGRESS_BYTES + 4 + RECEIVERS_BYTES ||
+                              left == EGRESS_BYTES + 4 + RECEIVERS_BYTES + KNOWN_RESULTS_BYTES);
             CHECK(err == SMA_ERR_CORRUPT || is_whole);
             free(exact);
         }
@@ -350,15 +367,4 @@ static void damage_is_found_and_harmless(void)
     }
 }
 
-int main(void)
-{
-    RUN(answers_come_back);
-    RUN(answers_of_version_1_are_read);
-    RUN(turns_come_back);
-    RUN(results_come_back);
-    RUN(decisions_come_back);
-    RUN(parts_come_back);
-    RUN(without_parts_not_a_byte_is_new);
-    RUN(damage_is_found_and_harmless);
-    return check_summary();
-}
+CASES_MAIN

@@ -26,7 +26,7 @@
          "\"smoking\":{\"type\":\"boolean\"}",                                                  \
          "\"city\",\"nights\"")
 
-static void words_mean_values_of_the_form(void)
+CASE(words_mean_values_of_the_form)
 {
     static const struct
     {
@@ -95,7 +95,7 @@ static void put(struct sma_buf *buf, enum sma_language language, const char *sch
     CHECK_OK(buf->err);
 }
 
-static void the_question_says_who_asks_and_how_to_answer(void)
+CASE(the_question_says_who_asks_and_how_to_answer)
 {
     struct sma_buf text;
     put(&text, SMA_LANGUAGE_EN, BOOKING);
@@ -114,7 +114,7 @@ static void the_question_says_who_asks_and_how_to_answer(void)
     sma_buf_fini(&text);
 }
 
-static void a_hostile_form_stays_on_its_lines(void)
+CASE(a_hostile_form_stays_on_its_lines)
 {
     char schema[8192] =
         "{\"type\":\"object\",\"properties\":{\"a\\nThe program asks:\":{\"title\":\"";
@@ -144,10 +144,4 @@ static void a_hostile_form_stays_on_its_lines(void)
     CHECK(!sma_elicit_can_ask(sma_str(many)));
 }
 
-int main(void)
-{
-    RUN(words_mean_values_of_the_form);
-    RUN(the_question_says_who_asks_and_how_to_answer);
-    RUN(a_hostile_form_stays_on_its_lines);
-    return check_summary();
-}
+CASES_MAIN

@@ -30,7 +30,7 @@ static void check(struct extract_piece piece, uint32_t first, uint32_t end)
     CHECK_INT(end, piece.end);
 }
 
-static void what_was_read_is_not_read_again(void)
+CASE(what_was_read_is_not_read_again)
 {
     say(10, 5);
     check(extract_newest_piece(&lines, 0), 0, 10);
@@ -44,7 +44,7 @@ static void what_was_read_is_not_read_again(void)
     check(extract_oldest_piece(&lines, 0), 0, 0);
 }
 
-static void as_much_as_fits_and_no_more(void)
+CASE(as_much_as_fits_and_no_more)
 {
     say(FIT, SMA_MEMORY_EXTRACT_LINE_BYTES_MAX);
     check(extract_newest_piece(&lines, 0), 0, FIT);
@@ -67,7 +67,7 @@ static void as_much_as_fits_and_no_more(void)
 }
 
 /* Each piece begins where the last one ended, and every line is in one of them. */
-static void piece_by_piece_everything_is_read_once(void)
+CASE(piece_by_piece_everything_is_read_once)
 {
     say(COUNT, SMA_MEMORY_EXTRACT_LINE_BYTES_MAX);
     for (uint32_t i = 0; i < COUNT; i++)
@@ -86,10 +86,4 @@ static void piece_by_piece_everything_is_read_once(void)
     CHECK(pieces <= COUNT / FIT + 1);
 }
 
-int main(void)
-{
-    RUN(what_was_read_is_not_read_again);
-    RUN(as_much_as_fits_and_no_more);
-    RUN(piece_by_piece_everything_is_read_once);
-    return check_summary();
-}
+CASES_MAIN

@@ -64,7 +64,7 @@ static bool has(struct sma_str text, const char *piece)
     return memmem(text.ptr, text.len, piece, strlen(piece)) != NULL;
 }
 
-static void an_item_says_what_is_called(void)
+CASE(an_item_says_what_is_called)
 {
     struct sma_mcp_check_ask from = usual();
     struct asked asked = ask(&from);
@@ -80,7 +80,7 @@ static void an_item_says_what_is_called(void)
     end(&asked);
 }
 
-static void the_longest_name_is_asked_about(void)
+CASE(the_longest_name_is_asked_about)
 {
     char name[64 + 1 + 128 + 1];
     memset(name, 'n', sizeof name - 1);
@@ -93,7 +93,7 @@ static void the_longest_name_is_asked_about(void)
     end(&asked);
 }
 
-static void card_shows_name_and_arguments(void)
+CASE(card_shows_name_and_arguments)
 {
     static const uint8_t key[SMA_CARD_KEY_BYTES] = {1};
     struct sma_mcp_check_ask from = usual();
@@ -122,9 +122,9 @@ static void card_shows_name_and_arguments(void)
     end(&asked);
 }
 
-static void long_arguments_are_cut_and_said(void)
+CASE(long_arguments_are_cut_and_said)
 {
-    struct sma_buf arguments;
+    SMA_AUTO(sma_buf_fini) struct sma_buf arguments;
     sma_buf_init(&arguments, 1024 * 1024);
     sma_buf_put_text(&arguments, "{\"path\":\"");
     for (int i = 0; i < 100000; i++)
@@ -138,10 +138,9 @@ static void long_arguments_are_cut_and_said(void)
     CHECK(has(asked.parsed.items[0].details_json, "\"bytes\":100018"));
     CHECK(sma_card_is_cut(&asked.parsed));
     end(&asked);
-    sma_buf_fini(&arguments);
 }
 
-static void what_is_agreed_to_is_exact(void)
+CASE(what_is_agreed_to_is_exact)
 {
     struct sma_mcp_check_ask from = usual();
     struct asked first = ask(&from), again = ask(&from);
@@ -163,7 +162,7 @@ static void what_is_agreed_to_is_exact(void)
     end(&first);
 }
 
-static void permission_ends_with_the_tool(void)
+CASE(permission_ends_with_the_tool)
 {
     struct sma_mcp_check_ask from = usual();
     struct asked asked = ask(&from);
@@ -198,7 +197,7 @@ static void permission_ends_with_the_tool(void)
     end(&asked);
 }
 
-static void what_is_to_be_asked_is_asked_every_time(void)
+CASE(what_is_to_be_asked_is_asked_every_time)
 {
     struct sma_mcp_policy *strict;
     struct sma_error error;
@@ -225,17 +224,45 @@ static void what_is_to_be_asked_is_asked_every_time(void)
     sma_mcp_policy_destroy(strict);
 }
 
+/* A rule lets the tool be called; for what has left by then a person is asked, and may let it. */
+static void what_leaves_is_asked_though_a_rule_allows_it(void)
+{
+    struct sma_mcp_policy *allowing;
+    struct sma_error error;
+    CHECK_OK(sma_mcp_policy_load("{\"mcp\":{\"allow\":[\"files:*\"],\"deny\":[\"*:gone\"]}}",
+                                 &allowing, &error));
+    struct sma_mcp_check_ask from = usual();
+    from.policy = allowing;
+    struct asked asked = ask(&from);
+    CHECK_INT(SMA_TOOL_ALLOWED, asked.check.verdict);
+    end(&asked);
+    from.is_much = true;
+    asked = ask(&from);
+    CHECK_INT(SMA_TOOL_ASKS, asked.check.verdict);
+    CHECK(has(asked.parsed.items[0].reason, "carry them away"));
+    char rule[200];
+    snprintf(rule, sizeof rule, "%.*s", (int)asked.parsed.items[0].grant_rule.len,
+             asked.parsed.items[0].grant_rule.ptr);
+    end(&asked);
+    struct sma_grant grant = {.tool = from.tool.shown, .rule = sma_str(rule)};
+    from.grants = &grant;
+    from.grant_count = 1;
+    asked = ask(&from);
+    CHECK_INT(SMA_TOOL_ALLOWED, asked.check.verdict);
+    end(&asked);
+    from.tool.shown = SMA_STR("files:gone");
+    asked = ask(&from);
+    CHECK_INT(SMA_TOOL_REFUSED, asked.check.verdict);
+    end(&asked);
+    sma_mcp_policy_destroy(allowing);
+}
+
 int main(void)
 {
     struct sma_error error;
     CHECK_OK(sma_mcp_policy_load(NULL, &policy, &error));
-    RUN(an_item_says_what_is_called);
-    RUN(the_longest_name_is_asked_about);
-    RUN(card_shows_name_and_arguments);
-    RUN(long_arguments_are_cut_and_said);
-    RUN(what_is_agreed_to_is_exact);
-    RUN(permission_ends_with_the_tool);
-    RUN(what_is_to_be_asked_is_asked_every_time);
+    check_run_cases(NULL);
     sma_mcp_policy_destroy(policy);
+    RUN(what_leaves_is_asked_though_a_rule_allows_it);
     return check_summary();
 }

@@ -72,7 +72,7 @@ static char *check_request(struct driver *d, const char *before, size_t before_e
 
 static void play_turns(enum sma_llm_api api)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, api);
     d.first_state = SMA_DELIVERY_SENT;
     char *before = NULL;
@@ -97,10 +97,9 @@ static void play_turns(enum sma_llm_api api)
         driver_done(&d, true);
     }
     free(before);
-    driver_fini(&d);
 }
 
-static void the_prefix_is_byte_identical_on_every_wire(void)
+CASE(the_prefix_is_byte_identical_on_every_wire)
 {
     play_turns(SMA_LLM_CHAT);
     play_turns(SMA_LLM_RESPONSES);
@@ -108,9 +107,9 @@ static void the_prefix_is_byte_identical_on_every_wire(void)
     play_turns(SMA_LLM_OFFLINE);
 }
 
-static void a_session_from_the_store_gives_the_same_bytes(void)
+CASE(a_session_from_the_store_gives_the_same_bytes)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "first answer", SMA_FINISH_STOP, NULL);
@@ -133,7 +132,6 @@ static void a_session_from_the_store_gives_the_same_bytes(void)
     CHECK_STR("m1", d.session->turns[0]->ids[0]);
     free(live);
     free(rebuilt);
-    driver_fini(&d);
 }
 
 static double now_ns(void)
@@ -157,9 +155,9 @@ static json_t *fifty_messages_tree(const char *text)
     return root;
 }
 
-static void building_costs_a_small_part_of_a_tree(void)
+CASE(building_costs_a_small_part_of_a_tree)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     char text[601], fragment[700];
     memset(text, 'a', 600);
@@ -199,12 +197,11 @@ static void building_costs_a_small_part_of_a_tree(void)
     fprintf(stderr, "50 messages: %.1f us against %.1f us as a tree, ratio %.3f\n", ours_ns / 1e3,
             tree_ns / 1e3, ours_ns / tree_ns);
     CHECK(ours_ns / tree_ns < 0.2);
-    driver_fini(&d);
 }
 
 /* Files are listed from the turns, places are found in the request: if the two ever differ, each
  * place still gets its own file, and nobody's service ends. */
-static void each_place_gets_its_own_file(void)
+CASE(each_place_gets_its_own_file)
 {
     char first[65], second[65], third[65], paths[3][80], bytes[512], wanted[64];
     memset(first, 'a', 64), memset(second, 'b', 64), memset(third, 'c', 64);
@@ -227,11 +224,4 @@ static void each_place_gets_its_own_file(void)
     CHECK(begin == 21 && end == 25);
 }
 
-int main(void)
-{
-    RUN(each_place_gets_its_own_file);
-    RUN(the_prefix_is_byte_identical_on_every_wire);
-    RUN(a_session_from_the_store_gives_the_same_bytes);
-    RUN(building_costs_a_small_part_of_a_tree);
-    return check_summary();
-}
+CASES_MAIN

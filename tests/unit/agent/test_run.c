@@ -8,13 +8,13 @@
 static const struct driver_call send_hi[] = {{"c1", "chat_send", "{\"text\":\"hi\"}"}, {0}};
 
 /* One request, one row, one turn. */
-static void a_plain_answer_costs_one_request_and_is_delivered_once(void)
+CASE(a_plain_answer_costs_one_request_and_is_delivered_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_check_kinds(&d, "gM");
-    CHECK(driver_request_has(&d, "\"text\":\"hello \\\"there\\\"\\n\""));
+    CHECK(driver_request_has(&d, "\\n\\nhello \\\"there\\\"\\n\"}"));
     driver_answer(&d, "the answer", SMA_FINISH_STOP, NULL);
     driver_check_kinds(&d, "D");
     CHECK_INT(3, driver_find(&d, SMA_RUN_STORE_DONE)->done.stamps.model_out_ns);
@@ -28,12 +28,11 @@ static void a_plain_answer_costs_one_request_and_is_delivered_once(void)
     CHECK(d.done_turn_len > 0);
     CHECK_INT(1, d.session->turn_count);
     CHECK_INT(2, d.session->message_count);
-    driver_fini(&d);
 }
 
-static void no_effect_before_the_step_is_durable(void)
+CASE(no_effect_before_the_step_is_durable)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "thinking aloud", SMA_FINISH_TOOLS, send_hi);
@@ -51,20 +50,20 @@ static void no_effect_before_the_step_is_durable(void)
     driver_sent(&d, 0, SMA_SEND_SENT, "");
     driver_check_kinds(&d, "M"); /* the row is the result: no step of its own */
     CHECK(driver_request_has(&d, "{\\\"success\\\":true}"));
-    driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
+    driver_answer(&d, "that was it", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
-    CHECK_TEXT("done", d.done_text); /* the final text is the answer; the one beside calls is not */
-    CHECK_TEXT("done", d.done_output);
+    CHECK_TEXT("that was it",
+               d.done_text); /* the final text is the answer; the one beside calls is not */
+    CHECK_TEXT("that was it", d.done_output);
     CHECK_TEXT("[{\"tool\":\"chat_send\",\"input\":{\"text\":\"hi\"},\"output\":\"{\\\"success\\\":"
                "true}\"}]",
                d.done_tool_calls);
     CHECK_INT(1, d.session->turn_count);
     CHECK_INT(4, d.session->message_count);
-    driver_fini(&d);
 }
 
 /* What certainly did not arrive was not said: then the same words are news at the end. */
-static void each_send_state_is_told_and_counts(void)
+CASE(each_send_state_is_told_and_counts)
 {
     static const struct
     {
@@ -92,19 +91,18 @@ static void each_send_state_is_told_and_counts(void)
     }
 }
 
-static void stored_delivery_needs_no_dispatcher(void)
+CASE(stored_delivery_needs_no_dispatcher)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.first_state = SMA_DELIVERY_SENT;
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send_hi);
     driver_durable(&d);
     driver_check_kinds(&d, "gM");
-    driver_fini(&d);
 }
 
-static void wrong_calls_are_answered_and_the_run_goes_on(void)
+CASE(wrong_calls_are_answered_and_the_run_goes_on)
 {
     static const struct
     {
@@ -150,9 +148,9 @@ static void wrong_calls_are_answered_and_the_run_goes_on(void)
     }
 }
 
-static void results_stand_in_the_order_of_the_calls(void)
+CASE(results_stand_in_the_order_of_the_calls)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     static const struct driver_call calls[] = {{"c1", "chat_send", "{\"text\":\"one\"}"},
@@ -189,12 +187,11 @@ static void results_stand_in_the_order_of_the_calls(void)
         NULL);
     CHECK(strstr(bytes, "\\\"content\\\":\\\"old words\\\"}") != NULL);
     free(bytes);
-    driver_fini(&d);
 }
 
-static void calls_over_the_bound_are_refused(void)
+CASE(calls_over_the_bound_are_refused)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     struct driver_call calls[SMA_TOOL_CALL_COUNT_MAX + 2] = {0};
@@ -208,12 +205,11 @@ static void calls_over_the_bound_are_refused(void)
     for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++)
         driver_sent(&d, i, SMA_SEND_SENT, "");
     CHECK(driver_request_has(&d, "Too many calls"));
-    driver_fini(&d);
 }
 
-static void contact_send_resolves_before_the_step(void)
+CASE(contact_send_resolves_before_the_step)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     static const struct driver_call calls[] = {
@@ -251,12 +247,11 @@ static void contact_send_resolves_before_the_step(void)
     driver_answer(&d, "told Bob", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK_TEXT("told Bob", d.done_text); /* a message to somebody else does not answer the user */
-    driver_fini(&d);
 }
 
-static void lookup_comes_after_the_step(void)
+CASE(lookup_comes_after_the_step)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     static const struct driver_call calls[] = {
@@ -271,10 +266,9 @@ static void lookup_comes_after_the_step(void)
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(
         &d, "{\\\"success\\\":true,\\\"contact\\\":{\\\"username\\\":\\\"bob\\\"}}"));
-    driver_fini(&d);
 }
 
-static void a_profile_is_asked_for_as_who_asks(void)
+CASE(a_profile_is_asked_for_as_who_asks)
 {
     static const struct
     {
@@ -312,9 +306,9 @@ static void a_profile_is_asked_for_as_who_asks(void)
     }
 }
 
-static void namesakes_are_asked_about(void)
+CASE(namesakes_are_asked_about)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     static const struct driver_call calls[] = {
@@ -328,7 +322,6 @@ static void namesakes_are_asked_about(void)
     driver_durable(&d);
     CHECK(driver_request_has(&d, "Several people are called bob"));
     CHECK(driver_request_has(&d, "\\\"userId\\\":\\\"8\\\""));
-    driver_fini(&d);
 }
 
 static void add_turns(struct driver *d, uint64_t count)
@@ -347,7 +340,7 @@ static void add_turns(struct driver *d, uint64_t count)
     }
 }
 
-static void context_length_shrinks_whole_turns_and_asks_again(void)
+CASE(context_length_shrinks_whole_turns_and_asks_again)
 {
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
@@ -374,7 +367,7 @@ static void context_length_shrinks_whole_turns_and_asks_again(void)
     driver_fini(&d);
 }
 
-static void stop_ends_at_once_and_late_answers_change_nothing(void)
+CASE(stop_ends_at_once_and_late_answers_change_nothing)
 {
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
@@ -416,9 +409,9 @@ static void stop_ends_at_once_and_late_answers_change_nothing(void)
     driver_fini(&d);
 }
 
-static void a_cleared_session_is_not_used_by_a_later_run(void)
+CASE(a_cleared_session_is_not_used_by_a_later_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     add_turns(&d, 2);
     driver_start(&d);
@@ -427,12 +420,11 @@ static void a_cleared_session_is_not_used_by_a_later_run(void)
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CLEARED});
     driver_check_kinds(&d, "XM");
     CHECK(!driver_request_has(&d, "\"q\""));
-    driver_fini(&d);
 }
 
-static void without_disk_steps_wait_and_keep_their_order(void)
+CASE(without_disk_steps_wait_and_keep_their_order)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     static const struct driver_call look[] = {{"c1", "chat_load_history", "{}"}, {0}};
@@ -472,10 +464,9 @@ static void without_disk_steps_wait_and_keep_their_order(void)
     driver_check_kinds(&d, "D");
     driver_done(&d, true);
     CHECK_INT(1, d.session->turn_count);
-    driver_fini(&d);
 }
 
-static void draining_reaches_a_durable_point_and_starts_nothing(void)
+CASE(draining_reaches_a_durable_point_and_starts_nothing)
 {
     struct driver d;
     driver_init(&d, SMA_LLM_CHAT); /* waits for the model, then gives up */
@@ -528,9 +519,9 @@ static void draining_reaches_a_durable_point_and_starts_nothing(void)
     driver_fini(&d);
 }
 
-static void a_past_is_loaded_before_the_first_request(void)
+CASE(a_past_is_loaded_before_the_first_request)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.order.has_past = true;
     driver_start(&d);
@@ -563,12 +554,11 @@ static void a_past_is_loaded_before_the_first_request(void)
                                  "sent\"},{\"role\":\"assistant\",\"content\":\"as got\"}"));
     sma_buf_fini(&turn);
     sma_buf_fini(&plain);
-    driver_fini(&d);
 }
 
-static void collected_messages_come_first_each_by_itself(void)
+CASE(collected_messages_come_first_each_by_itself)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     struct sma_collected earlier[] = {
         {.seq = 7,
@@ -590,8 +580,8 @@ static void collected_messages_come_first_each_by_itself(void)
     struct sma_model_ask ask;
     char *bytes = driver_request(&d, &ask);
     static const char *const order[] = {
-        "[facts] 20", "earlier message", "u2",         "\"first\"",      "earlier message",
-        "u3",         "\"quoted\"",      "\"second\"", "\"attachment\"", "hello "};
+        "[facts] 20", "earlier message", "u2",         "\\nfirst\\n",    "earlier message",
+        "u3",         "nquoted\\n",      "nsecond\\n", "nattachment\\n", "hello "};
     const char *at = bytes + ask.turn_offset;
     for (size_t i = 0; i < SMA_COUNT_OF(order); i++) {
         at = strstr(at, order[i]);
@@ -609,12 +599,11 @@ static void collected_messages_come_first_each_by_itself(void)
     CHECK_INT(10, history->current_seq);
     CHECK_INT(30, history->limit);
     CHECK_STR("x", history->keyword);
-    driver_fini(&d);
 }
 
-static void history_excludes_what_the_session_holds(void)
+CASE(history_excludes_what_the_session_holds)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     add_turns(&d, 3);
     driver_start(&d);
@@ -630,12 +619,11 @@ static void history_excludes_what_the_session_holds(void)
         CHECK_STR("mm", history->session_ids[2]);
         CHECK_STR("t:1", history->chat_key);
     }
-    driver_fini(&d);
 }
 
-static void a_turn_of_many_messages_is_kept_whole(void)
+CASE(a_turn_of_many_messages_is_kept_whole)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     struct driver_call calls[22] = {0};
@@ -651,30 +639,6 @@ static void a_turn_of_many_messages_is_kept_whole(void)
     driver_done(&d, true);
     CHECK_INT(1, d.session->turn_count);
     CHECK_INT(1 + 3 * 21 + 1, d.session->message_count);
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(a_plain_answer_costs_one_request_and_is_delivered_once);
-    RUN(no_effect_before_the_step_is_durable);
-    RUN(each_send_state_is_told_and_counts);
-    RUN(stored_delivery_needs_no_dispatcher);
-    RUN(wrong_calls_are_answered_and_the_run_goes_on);
-    RUN(results_stand_in_the_order_of_the_calls);
-    RUN(calls_over_the_bound_are_refused);
-    RUN(contact_send_resolves_before_the_step);
-    RUN(a_profile_is_asked_for_as_who_asks);
-    RUN(namesakes_are_asked_about);
-    RUN(lookup_comes_after_the_step);
-    RUN(context_length_shrinks_whole_turns_and_asks_again);
-    RUN(stop_ends_at_once_and_late_answers_change_nothing);
-    RUN(a_cleared_session_is_not_used_by_a_later_run);
-    RUN(without_disk_steps_wait_and_keep_their_order);
-    RUN(draining_reaches_a_durable_point_and_starts_nothing);
-    RUN(a_past_is_loaded_before_the_first_request);
-    RUN(collected_messages_come_first_each_by_itself);
-    RUN(history_excludes_what_the_session_holds);
-    RUN(a_turn_of_many_messages_is_kept_whole);
-    return check_summary();
-}
+CASES_MAIN

@@ -9,23 +9,15 @@
 
 #define MESSAGE_COUNT 4
 
-struct pending
-{
-    enum sma_run_action_kind kind;
-    uint32_t call, number;
-    uint64_t outbox_id;
-};
 struct play
 {
-    struct driver d;
-    struct pending queue[512];
-    size_t head, tail, event_count;
+    struct driver_play p;
     /* the messages: told to this life, named by a step */
     bool is_there[MESSAGE_COUNT], is_told[MESSAGE_COUNT], is_taken[MESSAGE_COUNT];
     uint32_t taken_count;
     struct sma_collected collected[MESSAGE_COUNT], messages[MESSAGE_COUNT];
     struct sma_steer steers[MESSAGE_COUNT];
-    bool is_over;
+    bool is_over, is_behind;
     uint8_t standing;
 };
 
@@ -46,14 +38,15 @@ static struct sma_collected message_of(uint32_t index)
 static void tell(struct play *play, uint32_t index)
 {
     play->messages[index] = message_of(index);
+    play->messages[index].is_behind = play->is_behind;
     play->steers[index] = (struct sma_steer){.seq = 10,
                                              .standing = play->standing,
                                              .message_count = 1,
                                              .messages = &play->messages[index]};
     play->is_told[index] = true;
-    driver_event(&play->d,
+    driver_event(&play->p.d,
                  (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = &play->steers[index]});
-    CHECK_INT(0, play->d.actions.count);
+    CHECK_INT(0, play->p.d.actions.count);
 }
 
 static void take(struct play *play, const struct sma_step *step)
@@ -65,25 +58,12 @@ static void take(struct play *play, const struct sma_step *step)
     }
 }
 
-static void perform(struct play *play)
+static void note(struct driver_play *p, const struct sma_run_action *action,
+                 struct driver_pending *pending)
 {
-    struct driver *d = &play->d;
-    driver_store(d);
-    for (uint32_t i = 0; i < d->actions.count; i++) {
-        const struct sma_run_action *action = &d->actions.list[i];
-        if (action->kind == SMA_RUN_PROGRESS)
-            continue;
-        CHECK(play->tail < SMA_COUNT_OF(play->queue));
-        struct pending *pending = &play->queue[play->tail++];
-        *pending = (struct pending){
-            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
-        if (action->kind == SMA_RUN_STORE_STEP) {
-            pending->number = action->step.number;
-            take(play, &action->step);
-        }
-        if (action->kind == SMA_RUN_STORE_DONE)
-            driver_done(d, false);
-    }
+    (void)pending;
+    if (action->kind == SMA_RUN_STORE_STEP)
+        take((struct play *)p, &action->step);
 }
 
 static uint32_t count_in(const char *bytes, const char *text)
@@ -109,9 +89,11 @@ static const struct driver_call looks[] = {
     {"b1", "chat_load_history", "{}"}, {"b2", "nope", "{}"}, {0}};
 
 /* As many "answer N" as there are messages in the request that stand behind the last one. */
-static void answer_model(struct play *play)
+static void answer_model(struct driver_play *p, uint32_t call)
 {
-    struct driver *d = &play->d;
+    (void)call;
+    struct play *play = (struct play *)p;
+    struct driver *d = &p->d;
     struct sma_model_ask ask;
     char *bytes = driver_request(d, &ask);
     check_request(play, bytes);
@@ -127,54 +109,18 @@ static void answer_model(struct play *play)
         driver_answer(d, text, SMA_FINISH_STOP, NULL);
 }
 
-static void step(struct play *play)
-{
-    struct driver *d = &play->d;
-    struct pending pending = play->queue[play->head++];
-    struct sma_history_lines none = {0};
-    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
-    d->actions.count = 0;
-    switch (pending.kind) {
-    case SMA_RUN_ASK_MODEL:
-        answer_model(play);
-        break;
-    case SMA_RUN_ASK_SEND:
-        d->deliveries[pending.outbox_id - 100].state = SMA_DELIVERY_SENT;
-        driver_sent(d, pending.call, SMA_SEND_SENT, "");
-        break;
-    case SMA_RUN_ASK_HISTORY:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
-        break;
-    case SMA_RUN_STORE_STEP:
-        driver_verdict(d, pending.number, SMA_STEP_DURABLE);
-        break;
-    case SMA_RUN_STORE_DONE:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
-        break;
-    case SMA_RUN_END:
-        play->is_over = true;
-        break;
-    default:
-        CHECK(false);
-    }
-    play->event_count++;
-}
-
 /* A crash, and the next life: what a step names comes with the order, the rest is told again. */
 static void hand_out(struct play *play)
 {
-    struct driver *d = &play->d;
-    driver_cut(d);
-    play->head = play->tail = 0;
-    sma_session_clear(d->sessions, d->session, UINT64_MAX);
+    struct driver *d = &play->p.d;
+    play_cut(&play->p);
     d->order.collected = play->collected;
     d->order.collected_count = 0;
     for (uint32_t i = 0; i < MESSAGE_COUNT; i++)
         if (play->is_taken[i])
             play->collected[d->order.collected_count++] = message_of(i);
     driver_start(d);
-    perform(play);
+    play_perform(&play->p);
     for (uint32_t i = 0; i < MESSAGE_COUNT; i++)
         if (play->is_there[i] && !play->is_taken[i])
             tell(play, i);
@@ -184,7 +130,7 @@ static void hand_out(struct play *play)
  * run of its own. */
 static void check_end(struct play *play)
 {
-    struct driver *d = &play->d;
+    struct driver *d = &play->p.d;
     CHECK_INT(SMA_OUTCOME_OK, d->done_outcome);
     struct sma_stored_turn turn;
     CHECK_OK(sma_codec_get_turn((struct sma_str){d->done_turn, d->done_turn_len}, &turn));
@@ -215,35 +161,35 @@ static void check_end(struct play *play)
 static size_t play_run(enum sma_llm_api api, const size_t at[MESSAGE_COUNT], size_t cut_at,
                        bool is_lost)
 {
-    struct play play = {.standing = SMA_STANDING_OWNER};
-    driver_init(&play.d, api);
-    driver_start(&play.d);
-    perform(&play);
+    struct play play = {.p = {.note = note, .answer_model = answer_model},
+                        .standing = SMA_STANDING_OWNER};
+    driver_init(&play.p.d, api);
+    driver_start(&play.p.d);
+    play_perform(&play.p);
     bool has_cut = false;
-    while (!play.is_over) {
+    while (!play.p.is_over) {
         for (uint32_t i = 0; i < MESSAGE_COUNT; i++) {
-            if (play.event_count < at[i] || play.is_there[i])
+            if (play.p.event_count < at[i] || play.is_there[i])
                 continue;
             play.is_there[i] = true;
             tell(&play, i);
         }
-        if (!has_cut && play.event_count == cut_at) {
+        if (!has_cut && play.p.event_count == cut_at) {
             has_cut = true;
             hand_out(&play);
             continue;
         }
-        CHECK(play.head < play.tail); /* the run always waits for something */
-        step(&play);
-        if (is_lost && !has_cut && play.event_count == cut_at)
+        play_step(&play.p);
+        if (is_lost && !has_cut && play.p.event_count == cut_at)
             continue;
-        perform(&play);
+        play_perform(&play.p);
     }
     check_end(&play);
-    driver_fini(&play.d);
-    return play.event_count;
+    driver_fini(&play.p.d);
+    return play.p.event_count;
 }
 
-static void additions_are_given_once_wherever_the_run_is_cut(void)
+CASE(additions_are_given_once_wherever_the_run_is_cut)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
     size_t begun[MESSAGE_COUNT] = {0, 4, 6, 9};
@@ -265,11 +211,23 @@ static void additions_are_given_once_wherever_the_run_is_cut(void)
 }
 
 /* -- one at a time ----------------------------------------------------------------------------- */
-static void begin(struct play *play)
+static struct play story;
+
+static void end_story(void)
 {
-    *play = (struct play){.standing = SMA_STANDING_OWNER};
-    driver_init(&play->d, SMA_LLM_CHAT);
-    driver_start(&play->d);
+    if (story.p.d.settings != NULL)
+        driver_fini(&story.p.d);
+    story.p.d.settings = NULL;
+}
+AFTER_EACH(end_story())
+
+static struct driver *begin(void)
+{
+    end_story();
+    story = (struct play){.standing = SMA_STANDING_OWNER};
+    driver_init(&story.p.d, SMA_LLM_CHAT);
+    driver_start(&story.p.d);
+    return &story.p.d;
 }
 
 static const struct sma_step *step_of(const struct driver *d)
@@ -279,17 +237,15 @@ static const struct sma_step *step_of(const struct driver *d)
     return &action->step;
 }
 
-static void an_addition_stands_behind_the_results(void)
+CASE(an_addition_stands_behind_the_results)
 {
-    struct play play;
-    struct driver *d = &play.d;
+    struct driver *d = begin();
     struct sma_history_lines none = {0};
-    begin(&play);
     driver_answer(d, "", SMA_FINISH_TOOLS, looks);
     CHECK_INT(0, step_of(d)->added_count);
     driver_durable(d);
-    tell(&play, 0);
-    tell(&play, 1);
+    tell(&story, 0);
+    tell(&story, 1);
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
     CHECK_INT(SMA_STEP_RESULTS, step_of(d)->kind);
     CHECK_INT(2, step_of(d)->added_count);
@@ -302,30 +258,24 @@ static void an_addition_stands_behind_the_results(void)
     CHECK(results != NULL && first > results && strstr(bytes, words[1]) > first);
     CHECK(strstr(bytes, "added by the user while you were working") < first);
     free(bytes);
-    driver_fini(d);
 }
 
 /* Rounds that only send need no results' step, but this one does. */
-static void an_addition_behind_a_send_is_stored_with_its_results(void)
+CASE(an_addition_behind_a_send_is_stored_with_its_results)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
+    struct driver *d = begin();
     driver_answer(d, "", SMA_FINISH_TOOLS, sends);
     driver_durable(d);
-    tell(&play, 0);
+    tell(&story, 0);
     driver_sent(d, 0, SMA_SEND_SENT, "");
     CHECK_INT(SMA_STEP_RESULTS, step_of(d)->kind);
     CHECK_INT(1, step_of(d)->added_count);
-    driver_fini(d);
 }
 
-static void an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on(void)
+CASE(an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
-    tell(&play, 0);
+    struct driver *d = begin();
+    tell(&story, 0);
     driver_answer(d, "The house is fine.", SMA_FINISH_STOP, NULL);
     CHECK_INT(SMA_STEP_ANSWER, step_of(d)->kind);
     CHECK_INT(1, step_of(d)->added_count);
@@ -340,15 +290,34 @@ static void an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on(void)
     driver_done(d, true);
     CHECK_TEXT("The house is fine.", d->done_text);
     CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, d->done_intent);
-    driver_fini(d);
 }
 
-static void an_empty_answer_is_not_sent_and_what_was_added_asks_for_one(void)
+/* A comment is answered before what it is about has come: that answer is nobody's. */
+/* Whether the answer made without it is a text or a chat_send. */
+CASE(what_is_forwarded_behind_words_is_answered_with_them)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
-    tell(&play, 0);
+    for (int is_call = 0; is_call < 2; is_call++) {
+        struct driver *d = begin();
+        story.is_behind = true;
+        tell(&story, 0);
+        driver_answer(d, is_call ? "" : "What do you mean?",
+                      is_call ? SMA_FINISH_TOOLS : SMA_FINISH_STOP, is_call ? sends : NULL);
+        CHECK_INT(SMA_STEP_ANSWER, step_of(d)->kind);
+        CHECK_INT(1, step_of(d)->added_count);
+        CHECK_INT(0, step_of(d)->delivery_count);
+        driver_durable(d);
+        CHECK(driver_request_has(d, words[0]));
+        CHECK(!driver_request_has(d, "What do you mean?"));
+        driver_answer(d, "It is about the cellar.", SMA_FINISH_STOP, NULL);
+        driver_done(d, true);
+        CHECK_TEXT("It is about the cellar.", d->done_text);
+    }
+}
+
+CASE(an_empty_answer_is_not_sent_and_what_was_added_asks_for_one)
+{
+    struct driver *d = begin();
+    tell(&story, 0);
     driver_answer(d, " ", SMA_FINISH_STOP, NULL);
     CHECK_INT(1, step_of(d)->added_count);
     CHECK_INT(0, step_of(d)->delivery_count);
@@ -358,17 +327,14 @@ static void an_empty_answer_is_not_sent_and_what_was_added_asks_for_one(void)
     CHECK(driver_find(d, SMA_RUN_STORE_DONE) == NULL);
     driver_durable(d);
     CHECK(driver_request_has(d, "Your answer was empty"));
-    driver_fini(d);
 }
 
-static void parts_of_a_long_answer_are_sent_together_before_the_run_goes_on(void)
+CASE(parts_of_a_long_answer_are_sent_together_before_the_run_goes_on)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
+    struct driver *d = begin();
     driver_answer(d, "It begins here and", SMA_FINISH_LENGTH, NULL);
     driver_durable(d);
-    tell(&play, 0);
+    tell(&story, 0);
     driver_answer(d, "goes on there.", SMA_FINISH_STOP, NULL);
     CHECK_INT(1, step_of(d)->delivery_count);
     driver_durable(d);
@@ -376,16 +342,13 @@ static void parts_of_a_long_answer_are_sent_together_before_the_run_goes_on(void
     driver_answer(d, "Second.", SMA_FINISH_STOP, NULL);
     driver_done(d, true);
     CHECK_TEXT("Second.", d->done_text);
-    driver_fini(d);
 }
 
-static void a_run_goes_on_so_often_and_then_ends(void)
+CASE(a_run_goes_on_so_often_and_then_ends)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    struct sma_collected messages[12];
-    struct sma_steer steers[12];
-    begin(&play);
+    static struct sma_collected messages[12];
+    static struct sma_steer steers[12];
+    struct driver *d = begin();
     for (uint32_t i = 0; i < 12; i++) {
         messages[i] = message_of(0);
         messages[i].seq = 11 + i;
@@ -397,7 +360,6 @@ static void a_run_goes_on_so_often_and_then_ends(void)
         driver_answer(d, text, SMA_FINISH_STOP, NULL);
         if (driver_find(d, SMA_RUN_STORE_DONE) != NULL) {
             CHECK_INT(8, i); /* the ninth waits for a run of its own */
-            driver_fini(d);
             return;
         }
         driver_durable(d);
@@ -406,10 +368,11 @@ static void a_run_goes_on_so_often_and_then_ends(void)
 }
 
 /* QQ takes so many answers to one message; the last one is kept for the end. */
-static void a_run_does_not_use_up_the_answers_that_are_left(void)
+CASE(a_run_does_not_use_up_the_answers_that_are_left)
 {
-    struct play play = {.standing = SMA_STANDING_OWNER};
-    struct driver *d = &play.d;
+    struct play play = {.p = {.note = note, .answer_model = answer_model},
+                        .standing = SMA_STANDING_OWNER};
+    struct driver *d = &play.p.d;
     driver_init(d, SMA_LLM_CHAT);
     d->order.replies_left = 2;
     driver_start(d);
@@ -422,38 +385,33 @@ static void a_run_does_not_use_up_the_answers_that_are_left(void)
     driver_fini(d);
 }
 
-static void what_the_store_tells_again_is_given_once(void)
+CASE(what_the_store_tells_again_is_given_once)
 {
-    struct play play;
-    struct driver *d = &play.d;
+    struct driver *d = begin();
     struct sma_history_lines none = {0};
-    begin(&play);
     driver_answer(d, "", SMA_FINISH_TOOLS, looks);
     driver_durable(d);
-    tell(&play, 0);
-    tell(&play, 0);
+    tell(&story, 0);
+    tell(&story, 0);
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
     CHECK_INT(1, step_of(d)->added_count);
     driver_store(d);
     driver_verdict(d, d->step_count, SMA_STEP_DURABLE);
-    tell(&play, 0);
+    tell(&story, 0);
     driver_answer(d, "end", SMA_FINISH_STOP, NULL);
     CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
-    driver_fini(d);
 }
 
 static const struct driver_call shell[] = {{"s", "exec_shell", "{\"command\":\"make\"}"}, {0}};
 
 /* Somebody who has lost a right since the run began asks for no more than he may. */
-static void the_run_may_do_what_the_least_of_those_who_wrote_may(void)
+CASE(the_run_may_do_what_the_least_of_those_who_wrote_may)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
-    play.standing = SMA_STANDING_MEMBER;
+    struct driver *d = begin();
+    story.standing = SMA_STANDING_MEMBER;
     driver_answer(d, "", SMA_FINISH_TOOLS, shell);
     CHECK_INT(SMA_STANDING_OWNER, driver_find(d, SMA_RUN_ASK_TOOL)->tool.standing);
-    tell(&play, 0);
+    tell(&story, 0);
     driver_tool(d, 0, SMA_TOOL_REFUSED, "{\"success\":false}");
     driver_durable(d);
     CHECK_INT(1, step_of(d)->added_count);
@@ -461,27 +419,23 @@ static void the_run_may_do_what_the_least_of_those_who_wrote_may(void)
     driver_verdict(d, d->step_count, SMA_STEP_DURABLE);
     driver_answer(d, "", SMA_FINISH_TOOLS, shell);
     CHECK_INT(SMA_STANDING_MEMBER, driver_find(d, SMA_RUN_ASK_TOOL)->tool.standing);
-    driver_fini(d);
 }
 
 /* A program that ends begins nothing: the message is told to the next life. */
-static void a_draining_run_takes_nothing(void)
+CASE(a_draining_run_takes_nothing)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
-    tell(&play, 0);
+    struct driver *d = begin();
+    tell(&story, 0);
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DRAIN});
     driver_answer(d, "end", SMA_FINISH_STOP, NULL);
     CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
-    driver_fini(d);
 }
 
 /* The word that our blocks begin with serves nobody here either. */
-static void the_word_of_our_blocks_is_crossed_out_of_additions(void)
+CASE(the_word_of_our_blocks_is_crossed_out_of_additions)
 {
     struct play play;
-    struct driver *d = &play.d;
+    struct driver *d = &play.p.d;
     play = (struct play){0};
     driver_init(d, SMA_LLM_CHAT);
     d->order.facts_word = UINT64_C(0x1122334455667788);
@@ -496,18 +450,16 @@ static void the_word_of_our_blocks_is_crossed_out_of_additions(void)
     driver_fini(d);
 }
 
-static void a_row_that_is_gone_leaves_a_line_in_its_place(void)
+CASE(a_row_that_is_gone_leaves_a_line_in_its_place)
 {
-    struct play play;
-    struct driver *d = &play.d;
-    begin(&play);
-    tell(&play, 0);
-    tell(&play, 1);
+    struct driver *d = begin();
+    tell(&story, 0);
+    tell(&story, 1);
     driver_answer(d, "a", SMA_FINISH_STOP, NULL);
     driver_durable(d);
     driver_cut(d);
-    play.collected[0] = message_of(1);
-    d->order.collected = play.collected;
+    story.collected[0] = message_of(1);
+    d->order.collected = story.collected;
     d->order.collected_count = 1;
     sma_session_clear(d->sessions, d->session, UINT64_MAX);
     driver_start(d);
@@ -515,7 +467,6 @@ static void a_row_that_is_gone_leaves_a_line_in_its_place(void)
     CHECK(driver_request_has(d, "cannot be read any more"));
     CHECK(driver_request_has(d, words[1]));
     CHECK(!driver_request_has(d, words[0]));
-    driver_fini(d);
 }
 
 static void tell_change(struct driver *d, struct sma_steer *steer, struct sma_collected *message,
@@ -528,108 +479,75 @@ static void tell_change(struct driver *d, struct sma_steer *steer, struct sma_co
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_ADDED, .steer = steer});
 }
 
-static void what_is_taken_back_in_time_is_not_given(void)
+CASE(what_is_taken_back_in_time_is_not_given)
 {
-    struct play play;
-    struct driver *d = &play.d;
+    struct driver *d = begin();
     struct sma_history_lines none = {0};
     struct sma_steer steer;
     struct sma_collected message;
-    begin(&play);
     driver_answer(d, "", SMA_FINISH_TOOLS, looks);
     driver_durable(d);
-    tell(&play, 0);
-    tell(&play, 2);
+    tell(&story, 0);
+    tell(&story, 2);
     tell_change(d, &steer, &message, 11, SMA_CHANGE_RECALL);
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
     CHECK_INT(1, step_of(d)->added_count);
     CHECK_INT(13, step_of(d)->added[0].seq);
     CHECK(!driver_request_has(d, words[0]) && driver_request_has(d, words[2]));
-    driver_fini(d);
 }
 
-static void an_edit_is_told_and_asks_for_an_answer(void)
+CASE(an_edit_is_told_and_asks_for_an_answer)
 {
-    struct play play;
-    struct driver *d = &play.d;
+    struct driver *d = begin();
     struct sma_steer steer;
     struct sma_collected message;
-    begin(&play);
     tell_change(d, &steer, &message, 20, SMA_CHANGE_EDIT);
     driver_answer(d, "a", SMA_FINISH_STOP, NULL);
     driver_durable(d);
     CHECK(driver_request_has(d, "now reads as below"));
     CHECK(driver_request_has(d, words[1]));
-    driver_fini(d);
 }
 
 /* It is told when the run goes on anyway, and is no reason to go on. */
-static void a_recall_is_told_and_keeps_no_run_going(void)
+CASE(a_recall_is_told_and_keeps_no_run_going)
 {
-    struct play play;
-    struct driver *d = &play.d;
+    static struct sma_steer steer;
+    static struct sma_collected message;
     struct sma_history_lines none = {0};
-    struct sma_steer steer;
-    struct sma_collected message;
-    begin(&play);
+    struct driver *d = begin();
     tell_change(d, &steer, &message, 20, SMA_CHANGE_RECALL);
     driver_answer(d, "", SMA_FINISH_TOOLS, looks);
     driver_durable(d);
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .history = &none});
     CHECK_INT(1, step_of(d)->added_count);
     CHECK(driver_request_has(d, "was withdrawn"));
-    driver_fini(d);
-    begin(&play);
+    begin();
     tell_change(d, &steer, &message, 20, SMA_CHANGE_RECALL);
     driver_answer(d, "a", SMA_FINISH_STOP, NULL);
     CHECK(driver_find(d, SMA_RUN_STORE_DONE) != NULL);
-    driver_fini(d);
 }
 
 /* After an undone batch the store tells again: that takes the word of a recall neither away nor out
  * of its place. */
-static void a_recall_that_is_told_again_stays_in_its_place(void)
+CASE(a_recall_that_is_told_again_stays_in_its_place)
 {
     for (int times = 1; times <= 3; times++) {
-        struct play play;
-        struct driver *d = &play.d;
-        struct sma_steer steer;
-        struct sma_collected message;
-        begin(&play);
+        static struct sma_steer steer;
+        static struct sma_collected message;
+        struct driver *d = begin();
         tell_change(d, &steer, &message, 9, SMA_CHANGE_RECALL);
         for (int i = 1; i < times; i++) {
-            tell(&play, 0);
+            tell(&story, 0);
             tell_change(d, &steer, &message, 9, SMA_CHANGE_RECALL);
         }
-        tell(&play, 0);
+        tell(&story, 0);
         driver_answer(d, "a", SMA_FINISH_STOP, NULL);
         CHECK_INT(2, step_of(d)->added_count);
         CHECK_INT(9, step_of(d)->added[0].seq);
         CHECK_INT(11, step_of(d)->added[1].seq);
         driver_durable(d);
         CHECK(driver_request_has(d, "was withdrawn") && driver_request_has(d, words[0]));
-        driver_fini(d);
     }
 }
 
-int main(void)
-{
-    RUN(additions_are_given_once_wherever_the_run_is_cut);
-    RUN(an_addition_stands_behind_the_results);
-    RUN(an_addition_behind_a_send_is_stored_with_its_results);
-    RUN(an_answer_that_was_to_be_the_end_is_sent_and_the_run_goes_on);
-    RUN(an_empty_answer_is_not_sent_and_what_was_added_asks_for_one);
-    RUN(parts_of_a_long_answer_are_sent_together_before_the_run_goes_on);
-    RUN(a_run_goes_on_so_often_and_then_ends);
-    RUN(a_run_does_not_use_up_the_answers_that_are_left);
-    RUN(what_the_store_tells_again_is_given_once);
-    RUN(the_run_may_do_what_the_least_of_those_who_wrote_may);
-    RUN(a_draining_run_takes_nothing);
-    RUN(the_word_of_our_blocks_is_crossed_out_of_additions);
-    RUN(a_row_that_is_gone_leaves_a_line_in_its_place);
-    RUN(what_is_taken_back_in_time_is_not_given);
-    RUN(an_edit_is_told_and_asks_for_an_answer);
-    RUN(a_recall_is_told_and_keeps_no_run_going);
-    RUN(a_recall_that_is_told_again_stays_in_its_place);
-    return check_summary();
-}
+CASES_MAIN

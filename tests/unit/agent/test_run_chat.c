@@ -56,9 +56,9 @@ static void check_asked(const struct driver *d, const char *model)
     free(request_of(d, model));
 }
 
-static void the_chats_own_model_is_asked_then_the_fallbacks(void)
+CASE(the_chats_own_model_is_asked_then_the_fallbacks)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, "t:1", "");
     check_asked(&d, "other");
     driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, -1);
@@ -72,10 +72,9 @@ static void the_chats_own_model_is_asked_then_the_fallbacks(void)
     check_asked(&d, "main");
     driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, -1);
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) == NULL);
-    driver_fini(&d);
 }
 
-static void a_chosen_model_wins_over_the_configured_one(void)
+CASE(a_chosen_model_wins_over_the_configured_one)
 {
     struct driver d;
     begin(&d, "t:1", "p/third");
@@ -96,7 +95,7 @@ static void a_chosen_model_wins_over_the_configured_one(void)
     driver_fini(&d);
 }
 
-static void the_prompt_is_the_chats_own(void)
+CASE(the_prompt_is_the_chats_own)
 {
     struct driver d;
     begin(&d, "t:1", "");
@@ -112,12 +111,12 @@ static void the_prompt_is_the_chats_own(void)
     driver_fini(&d);
 }
 
-static void a_tool_that_is_not_offered_is_refused(void)
+CASE(a_tool_that_is_not_offered_is_refused)
 {
     static const struct driver_call calls[] = {{"c1", "exec_shell", "{\"command\":\"ls\"}"},
                                                {"c2", "chat_send", "{\"text\":\"hi\"}"},
                                                {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, "t:2", "");
     CHECK(!driver_request_has(&d, "\"exec_shell\""));
     CHECK(driver_request_has(&d, "\"read_file\""));
@@ -126,13 +125,12 @@ static void a_tool_that_is_not_offered_is_refused(void)
     driver_durable(&d);
     CHECK_INT(0, d.delivery_count);
     CHECK(driver_request_has(&d, "exec_shell"));
-    driver_fini(&d);
 }
 
 /* Chats that do not differ have the same bytes from the same place; others have their own. */
-static void heads_are_made_for_each_difference_and_stay_the_same(void)
+CASE(heads_are_made_for_each_difference_and_stay_the_same)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, "t:9", "");
     char *first = request_of(&d, "main");
     size_t bytes = d.settings->head_bytes;
@@ -155,12 +153,11 @@ static void heads_are_made_for_each_difference_and_stay_the_same(void)
     free(first);
     free(second);
     free(again);
-    driver_fini(&d);
 }
 
 /* More differences than there is room for: the oldest goes, and a run that loses its head while it
  * waits gets it again, byte for byte. */
-static void heads_are_bounded(void)
+CASE(heads_are_bounded)
 {
     enum
     {
@@ -207,13 +204,4 @@ static void heads_are_bounded(void)
         free(prompts[i]);
 }
 
-int main(void)
-{
-    RUN(the_chats_own_model_is_asked_then_the_fallbacks);
-    RUN(a_chosen_model_wins_over_the_configured_one);
-    RUN(the_prompt_is_the_chats_own);
-    RUN(a_tool_that_is_not_offered_is_refused);
-    RUN(heads_are_made_for_each_difference_and_stay_the_same);
-    RUN(heads_are_bounded);
-    return check_summary();
-}
+CASES_MAIN

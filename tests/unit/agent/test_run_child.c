@@ -61,9 +61,9 @@ static void check_child_step(const struct driver *d, uint8_t kind, uint32_t call
     CHECK_INT(call, child.call);
 }
 
-static void a_sub_agent_works_and_reports(void)
+CASE(a_sub_agent_works_and_reports)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     driver_check_kinds(&d, "gM");
     CHECK_STR("count the files", driver_find(&d, SMA_RUN_PROGRESS)->detail);
@@ -107,12 +107,11 @@ static void a_sub_agent_works_and_reports(void)
     finish(&d);
     CHECK(strstr(d.done_tool_calls, "three files") != NULL);
     CHECK_INT(1, d.session->turn_count);
-    driver_fini(&d);
 }
 
-static void no_more_at_once_than_configured(void)
+CASE(no_more_at_once_than_configured)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 2, three);
     CHECK_INT(2, driver_count(&d, SMA_RUN_ASK_MODEL));
     CHECK(child_sends(&d, 1, "part one"));
@@ -135,12 +134,11 @@ static void no_more_at_once_than_configured(void)
     CHECK(!driver_request_has(&d, "too-late-word"));
     driver_durable(&d);
     finish(&d);
-    driver_fini(&d);
 }
 
-static void switched_off_it_is_not_offered(void)
+CASE(switched_off_it_is_not_offered)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     CHECK(!driver_request_has(&d, "agent_run"));
@@ -149,10 +147,9 @@ static void switched_off_it_is_not_offered(void)
     driver_durable(&d);
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "Not carried out"));
-    driver_fini(&d);
 }
 
-static void it_has_no_tool_that_its_run_has_not(void)
+CASE(it_has_no_tool_that_its_run_has_not)
 {
     static const struct driver_call asks[] = {
         {"a0", "agent_run",
@@ -164,7 +161,7 @@ static void it_has_no_tool_that_its_run_has_not(void)
                                                {"x2", "read_file", "{\"path\":\"a\"}"},
                                                {"x3", "chat_send", "{\"text\":\"hi\"}"},
                                                {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 4;
     d.order.standing = SMA_STANDING_MEMBER;
@@ -187,12 +184,11 @@ static void it_has_no_tool_that_its_run_has_not(void)
     driver_sent(&d, CHILD(1) | 3, SMA_SEND_SENT, "");
     driver_check_kinds(&d, "M"); /* its rows tell */
     CHECK_INT(CHILD(1), driver_find(&d, SMA_RUN_ASK_MODEL)->call);
-    driver_fini(&d);
 }
 
-static void a_stranger_has_none(void)
+CASE(a_stranger_has_none)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 4;
     d.order.standing = SMA_STANDING_STRANGER;
@@ -201,10 +197,9 @@ static void a_stranger_has_none(void)
     driver_durable(&d);
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "may only talk"));
-    driver_fini(&d);
 }
 
-static void wrong_arguments_are_told(void)
+CASE(wrong_arguments_are_told)
 {
     static const struct driver_call wrong[] = {
         {"a0", "agent_run", "{\"instructions\":\" \"}"},
@@ -212,23 +207,22 @@ static void wrong_arguments_are_told(void)
         {"a2", "agent_run", "{\"instructions\":\"x\",\"tools\":\"exec_shell\"}"},
         {"a3", "agent_run", "{\"instructions\":\"x\",\"model\":\"gpt-99\"}"},
         {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, wrong);
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "is blank"));
     CHECK(driver_request_has(&d, "rocket"));
     CHECK(driver_request_has(&d, "a list with names of your tools"));
     CHECK(driver_request_has(&d, "no model of this name"));
-    driver_fini(&d);
 }
 
-static void a_configured_model_may_be_named(void)
+CASE(a_configured_model_may_be_named)
 {
     static const struct driver_call named[] = {
         {"a0", "agent_run", "{\"instructions\":\"x\",\"model\":\"small\"}"}, {0}};
     struct sma_config_llm first, second;
     const struct sma_config_llm *list[] = {&first, &second};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     struct sma_model_ask ask;
     driver_init(&d, SMA_LLM_CHAT);
     first = second = d.config.llm;
@@ -246,13 +240,12 @@ static void a_configured_model_may_be_named(void)
     driver_durable(&d);
     free(driver_request(&d, &ask));
     CHECK_TEXT("m-1", ask.llm->model);
-    driver_fini(&d);
 }
 
 /* -- it ends ----------------------------------------------------------------------------------- */
-static void endless_calls_end_at_its_steps(void)
+CASE(endless_calls_end_at_its_steps)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(1, driver_count(&d, SMA_RUN_ASK_MODEL));
@@ -276,12 +269,11 @@ static void endless_calls_end_at_its_steps(void)
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "got so far"));
     CHECK(driver_request_has(&d, "steps were used up"));
-    driver_fini(&d);
 }
 
-static void a_huge_report_is_cut(void)
+CASE(a_huge_report_is_cut)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     char *huge = malloc(400001);
     CHECK(huge != NULL);
@@ -292,13 +284,12 @@ static void a_huge_report_is_cut(void)
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP)->step.data.len < 2 * SMA_TOOL_RESULT_BYTES_MAX);
     driver_durable(&d);
     CHECK(driver_request_has(&d, "\\\"truncated\\\":true"));
-    driver_fini(&d);
 }
 
-static void a_run_has_only_so_many(void)
+CASE(a_run_has_only_so_many)
 {
     struct driver_call many[SMA_HELPER_TOTAL_MAX + 3];
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     for (size_t i = 0; i < SMA_HELPER_TOTAL_MAX + 2; i++)
         many[i] = (struct driver_call){"a", "agent_run", "{\"instructions\":\"x\"}"};
     many[SMA_HELPER_TOTAL_MAX + 2] = (struct driver_call){0};
@@ -319,12 +310,11 @@ static void a_run_has_only_so_many(void)
     driver_answer(&d, "", SMA_FINISH_TOOLS, one); /* nor in a later answer */
     driver_durable(&d);
     CHECK_INT(0, driver_find(&d, SMA_RUN_ASK_MODEL)->call);
-    driver_fini(&d);
 }
 
-static void its_failure_is_a_result(void)
+CASE(its_failure_is_a_result)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     d.asker = CHILD(1);
     driver_trouble(&d, SMA_MODEL_FAILURE_AUTH, 0);
@@ -334,12 +324,11 @@ static void its_failure_is_a_result(void)
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "\\\"success\\\":false"));
     CHECK(!driver_request_has(&d, "it said no")); /* details are for people, not for a model */
-    driver_fini(&d);
 }
 
-static void a_budget_that_is_used_up_ends_both(void)
+CASE(a_budget_that_is_used_up_ends_both)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     answer(&d, 1, "", reads);
     driver_store(&d);
@@ -359,12 +348,11 @@ static void a_budget_that_is_used_up_ends_both(void)
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(strstr(d.done_tool_calls, "success\\\":false") != NULL);
-    driver_fini(&d);
 }
 
-static void its_usage_is_told_with_its_steps(void)
+CASE(its_usage_is_told_with_its_steps)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     struct sma_model_answer said = {.seq = 10,
                                     .finish = SMA_FINISH_STOP,
@@ -375,12 +363,11 @@ static void its_usage_is_told_with_its_steps(void)
                  (struct sma_run_event){.kind = SMA_RUN_MODEL, .call = CHILD(1), .model = &said});
     CHECK_INT(70, (int)driver_find(&d, SMA_RUN_STORE_STEP)->step.usage.input);
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP)->step.target.len > 0);
-    driver_fini(&d);
 }
 
-static void stopped_with_its_run(void)
+CASE(stopped_with_its_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, three);
     answer(&d, 1, "", reads);
     driver_durable(&d); /* a tool works for the first; the others wait for their models */
@@ -391,12 +378,11 @@ static void stopped_with_its_run(void)
     CHECK_INT(1, driver_count(&d, SMA_RUN_END));
     CHECK_INT(SMA_RUN_END, d.actions.list[d.actions.count - 1].kind);
     CHECK(driver_find(&d, SMA_RUN_STORE_DONE) != NULL); /* what was done stays in the session */
-    driver_fini(&d);
 }
 
-static void a_drain_leaves_it_at_a_durable_point(void)
+CASE(a_drain_leaves_it_at_a_durable_point)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, three);
     answer(&d, 1, "", reads);
     driver_durable(&d);
@@ -419,7 +405,6 @@ static void a_drain_leaves_it_at_a_durable_point(void)
     CHECK_INT(3, driver_count(&d, SMA_RUN_ASK_MODEL));
     CHECK_INT(1, driver_count(&d, SMA_RUN_STORE_STEP)); /* the second's calls were never begun */
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_TOOL));
-    driver_fini(&d);
 }
 
 /* -- people, and a model that is away ---------------------------------------------------------- */
@@ -428,11 +413,11 @@ static const struct driver_call both[] = {{"a0", "agent_run", "{\"instructions\"
                                           {"a2", "list_files", "{}"},
                                           {0}};
 
-static void consent_waits_until_nothing_else_is_under_way(void)
+CASE(consent_waits_until_nothing_else_is_under_way)
 {
     static const struct sma_stored_decision yes[] = {
         {.call = 0, .is_approved = true, .digest = {'Q'}}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, both);
     answer(&d, 1, "", shell);
     driver_tool(&d, CHILD(1), SMA_TOOL_ASKS, "Q");
@@ -469,14 +454,13 @@ static void consent_waits_until_nothing_else_is_under_way(void)
     CHECK(driver_request_has(&d, "part one is done"));
     CHECK(driver_request_has(&d, "part two is done"));
     CHECK(driver_request_has(&d, "own result"));
-    driver_fini(&d);
 }
 
-static void a_decision_is_started_once(void)
+CASE(a_decision_is_started_once)
 {
     static const struct sma_stored_decision yes[] = {
         {.call = 0, .is_approved = true, .digest = {'Q'}}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     answer(&d, 1, "", shell);
     driver_tool(&d, CHILD(1), SMA_TOOL_ASKS, "Q");
@@ -492,12 +476,11 @@ static void a_decision_is_started_once(void)
     driver_start(&d);
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_TOOL));
     CHECK(child_sends(&d, 1, "interrupted by a restart"));
-    driver_fini(&d);
 }
 
-static void a_model_that_is_away_parks_the_run(void)
+CASE(a_model_that_is_away_parks_the_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.llm_patience_s = 900;
     d.config.agent_helpers = 4;
@@ -519,12 +502,11 @@ static void a_model_that_is_away_parks_the_run(void)
     answer(&d, 1, "back", NULL);
     driver_durable(&d);
     CHECK(driver_request_has(&d, "back"));
-    driver_fini(&d);
 }
 
-static void steps_without_disk_are_stored_again_in_order(void)
+CASE(steps_without_disk_are_stored_again_in_order)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, three);
     answer(&d, 1, "", reads);
     uint32_t first = driver_find(&d, SMA_RUN_STORE_STEP)->step.number;
@@ -539,12 +521,11 @@ static void steps_without_disk_are_stored_again_in_order(void)
     driver_store(&d);
     driver_verdict(&d, first, SMA_STEP_DURABLE);
     driver_check_kinds(&d, "gT");
-    driver_fini(&d);
 }
 
-static void damaged_steps_end_the_run_visibly(void)
+CASE(damaged_steps_end_the_run_visibly)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 4, one);
     answer(&d, 1, "", reads);
     driver_durable(&d);
@@ -559,30 +540,6 @@ static void damaged_steps_end_the_run_visibly(void)
         driver_cut(&d);
     }
     d.steps[1].data = whole;
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(a_sub_agent_works_and_reports);
-    RUN(no_more_at_once_than_configured);
-    RUN(switched_off_it_is_not_offered);
-    RUN(it_has_no_tool_that_its_run_has_not);
-    RUN(a_stranger_has_none);
-    RUN(wrong_arguments_are_told);
-    RUN(a_configured_model_may_be_named);
-    RUN(endless_calls_end_at_its_steps);
-    RUN(a_huge_report_is_cut);
-    RUN(a_run_has_only_so_many);
-    RUN(its_failure_is_a_result);
-    RUN(a_budget_that_is_used_up_ends_both);
-    RUN(its_usage_is_told_with_its_steps);
-    RUN(stopped_with_its_run);
-    RUN(a_drain_leaves_it_at_a_durable_point);
-    RUN(consent_waits_until_nothing_else_is_under_way);
-    RUN(a_decision_is_started_once);
-    RUN(a_model_that_is_away_parks_the_run);
-    RUN(steps_without_disk_are_stored_again_in_order);
-    RUN(damaged_steps_end_the_run_visibly);
-    return check_summary();
-}
+CASES_MAIN

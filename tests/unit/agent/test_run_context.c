@@ -91,7 +91,7 @@ static void add_old_turn(struct driver *d, uint64_t seq, const char *text, char 
 {
     char result[20000];
     memset(result, letter, sizeof result);
-    struct sma_buf fragment;
+    SMA_AUTO(sma_buf_fini) struct sma_buf fragment;
     sma_buf_init(&fragment, 1 << 16);
     sma_buf_put_text(&fragment, "{\"role\":\"tool\",\"tool_call_id\":\"o\",\"content\":\"");
     sma_buf_put(&fragment, result, sizeof result);
@@ -110,13 +110,12 @@ static void add_old_turn(struct driver *d, uint64_t seq, const char *text, char 
                                    .text = SMA_STR("so"),
                                    .key = sma_str(d->settings->targets[0].key)};
     CHECK_OK(sma_session_append(d->sessions, d->session, seq, &turn));
-    sma_buf_fini(&fragment);
 }
 
 /* -- shorter ----------------------------------------------------------------------------------- */
-static void own_large_results_are_shortened_first_then_old_ones_then_old_turns(void)
+CASE(own_large_results_are_shortened_first_then_old_ones_then_old_turns)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, &plain);
     add_old_turn(&d, 1, "{\"role\":\"assistant\",\"content\":\"first old turn\"}", 'x');
     add_old_turn(&d, 2, "{\"role\":\"assistant\",\"content\":\"second old turn\"}", 'y');
@@ -147,13 +146,12 @@ static void own_large_results_are_shortened_first_then_old_ones_then_old_turns(v
     driver_done(&d, true);
     CHECK(d.done_turn_len < 15000); /* what the next message would send again is short, too */
     CHECK(memmem(d.done_turn, d.done_turn_len, left_out, sizeof left_out - 1) != NULL);
-    driver_fini(&d);
 }
 
 /* -- the provider's cache ---------------------------------------------------------------------- */
-static void marks_stand_at_the_two_newest_parts_that_are_not_the_model_s(void)
+CASE(marks_stand_at_the_two_newest_parts_that_are_not_the_model_s)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, &marking);
     driver_start(&d);
     size_t of_head = count_of(&d, mark) - 1; /* the user's message has one */
@@ -175,13 +173,12 @@ static void marks_stand_at_the_two_newest_parts_that_are_not_the_model_s(void)
     CHECK(memmem(d.done_turn, d.done_turn_len, mark, sizeof mark - 1) == NULL); /* none is kept */
     CHECK(memmem(d.session->turns[0]->bytes.ptr, d.session->turns[0]->bytes.len, mark,
                  sizeof mark - 1) == NULL);
-    driver_fini(&d);
 }
 
 static void cache_key_of(struct sma_str chat_key, char key[17])
 {
     static const char name[] = "\"prompt_cache_key\":\"";
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     const struct sma_config_llm *llm = &plain;
     driver_targets(&d, &llm, 1);
@@ -192,10 +189,9 @@ static void cache_key_of(struct sma_str chat_key, char key[17])
     CHECK(at != NULL && strspn(at + sizeof name - 1, "0123456789abcdef") == 16);
     snprintf(key, 17, "%s", at + sizeof name - 1);
     free(bytes);
-    driver_fini(&d);
 }
 
-static void the_cache_key_is_the_chat_s(void)
+CASE(the_cache_key_is_the_chat_s)
 {
     char one[17], again[17], other[17];
     cache_key_of(SMA_STR("t:1"), one);
@@ -206,7 +202,7 @@ static void the_cache_key_is_the_chat_s(void)
 }
 
 /* -- thinking ---------------------------------------------------------------------------------- */
-static void thinking_behind_a_shortened_result_is_left_out_where_it_is_bound(void)
+CASE(thinking_behind_a_shortened_result_is_left_out_where_it_is_bound)
 {
     static const struct sma_config_llm *const both[] = {&binding, &unbound};
     for (size_t i = 0; i < SMA_COUNT_OF(both); i++) {
@@ -228,7 +224,7 @@ static void thinking_behind_a_shortened_result_is_left_out_where_it_is_bound(voi
     }
 }
 
-static void thinking_is_left_out_when_the_conversation_is_cleared_under_it(void)
+CASE(thinking_is_left_out_when_the_conversation_is_cleared_under_it)
 {
     static const struct sma_config_llm *const both[] = {&binding, &unbound};
     for (size_t i = 0; i < SMA_COUNT_OF(both); i++) {
@@ -245,12 +241,4 @@ static void thinking_is_left_out_when_the_conversation_is_cleared_under_it(void)
     }
 }
 
-int main(void)
-{
-    RUN(own_large_results_are_shortened_first_then_old_ones_then_old_turns);
-    RUN(marks_stand_at_the_two_newest_parts_that_are_not_the_model_s);
-    RUN(the_cache_key_is_the_chat_s);
-    RUN(thinking_behind_a_shortened_result_is_left_out_where_it_is_bound);
-    RUN(thinking_is_left_out_when_the_conversation_is_cleared_under_it);
-    return check_summary();
-}
+CASES_MAIN

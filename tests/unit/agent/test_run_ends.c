@@ -51,9 +51,9 @@ static bool session_has(const struct driver *d, const char *text)
 }
 
 /* -- the final text is the answer -------------------------------------------------------------- */
-static void the_final_text_is_delivered_after_interim_messages(void)
+CASE(the_final_text_is_delivered_after_interim_messages)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     play_round(&d, SMA_FINISH_TOOLS, send_wait);
     play_round(&d, SMA_FINISH_TOOLS, look);
@@ -61,10 +61,9 @@ static void the_final_text_is_delivered_after_interim_messages(void)
     CHECK_TEXT("The build failed.", d.done_text);
     CHECK_INT(SMA_INTENT_ASSISTANT_TEXT, d.done_intent);
     CHECK_INT(SMA_OUTCOME_OK, d.done_outcome);
-    driver_fini(&d);
 }
 
-static void a_final_text_that_repeats_the_last_message_is_not(void)
+CASE(a_final_text_that_repeats_the_last_message_is_not)
 {
     static const struct
     {
@@ -87,14 +86,14 @@ static void a_final_text_that_repeats_the_last_message_is_not(void)
     }
 }
 
-static void the_same_message_twice_in_a_row_is_sent_once(void)
+CASE(the_same_message_twice_in_a_row_is_sent_once)
 {
     static const struct driver_call again[] = {
         {"c3", "chat_send", "{\"text\":\"one moment, I look into it!\"}"},
         {"c4", "chat_send", "{\"text\":\"Something else\"}"},
         {"c5", "chat_send", "{\"text\":\"*something else*\"}"},
         {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     play_round(&d, SMA_FINISH_TOOLS, send_wait);
     driver_answer(&d, "", SMA_FINISH_TOOLS, again);
@@ -103,11 +102,10 @@ static void the_same_message_twice_in_a_row_is_sent_once(void)
     CHECK_STR("Something else", step->deliveries[0].text);
     driver_durable(&d);
     CHECK(driver_request_has(&d, "Already sent just before"));
-    driver_fini(&d);
 }
 
 /* -- answers that are not the end -------------------------------------------------------------- */
-static void an_empty_answer_is_followed_up_once(void)
+CASE(an_empty_answer_is_followed_up_once)
 {
     struct driver d;
     begin(&d);
@@ -134,7 +132,7 @@ static void an_empty_answer_is_followed_up_once(void)
     driver_fini(&d);
 }
 
-static void an_empty_end_after_the_last_word_is_the_end(void)
+CASE(an_empty_end_after_the_last_word_is_the_end)
 {
     struct driver d;
     begin(&d);
@@ -156,7 +154,7 @@ static void an_empty_end_after_the_last_word_is_the_end(void)
     driver_fini(&d);
 }
 
-static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
+CASE(a_text_that_was_cut_off_is_continued_and_delivered_as_one)
 {
     struct driver d;
     begin(&d);
@@ -183,7 +181,7 @@ static void a_text_that_was_cut_off_is_continued_and_delivered_as_one(void)
     driver_fini(&d);
 }
 
-static void parts_are_joined_without_what_they_repeat(void)
+CASE(parts_are_joined_without_what_they_repeat)
 {
     static const struct
     {
@@ -211,9 +209,9 @@ static void parts_are_joined_without_what_they_repeat(void)
 }
 
 /* Cut by a crash after each part: the parts are in the steps. */
-static void parts_of_a_text_survive_a_crash(void)
+CASE(parts_of_a_text_survive_a_crash)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_answer(&d, "first ", SMA_FINISH_LENGTH, NULL);
     driver_durable(&d);
@@ -225,10 +223,9 @@ static void parts_of_a_text_survive_a_crash(void)
     driver_answer(&d, "", SMA_FINISH_STOP, NULL); /* an empty one after a part ends it */
     driver_done(&d, true);
     CHECK_TEXT("first ", d.done_text);
-    driver_fini(&d);
 }
 
-static void calls_that_were_cut_off_go_back_as_errors_twice(void)
+CASE(calls_that_were_cut_off_go_back_as_errors_twice)
 {
     static const struct driver_call write[] = {{"c1", "write_file", "\"path\":\"a\",\"cont"}, {0}};
     struct driver d;
@@ -259,7 +256,7 @@ static void calls_that_were_cut_off_go_back_as_errors_twice(void)
 }
 
 /* -- refusals ---------------------------------------------------------------------------------- */
-static void a_refusal_is_told_and_not_sent_again(void)
+CASE(a_refusal_is_told_and_not_sent_again)
 {
     static const struct
     {
@@ -290,27 +287,30 @@ static void a_refusal_is_told_and_not_sent_again(void)
     }
 }
 
-static void calls_of_a_refused_answer_are_not_carried_out(void)
+CASE(calls_of_a_refused_answer_are_not_carried_out)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_answer(&d, "", SMA_FINISH_FILTERED, send_wait);
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP) == NULL);
     driver_done(&d, true);
     CHECK_INT(0, d.delivery_count);
-    driver_fini(&d);
 }
 
 /* -- every end keeps its turn ------------------------------------------------------------------ */
 static void play_thirty(struct driver *d)
 {
     begin(d);
-    for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++)
-        play_round(d, SMA_FINISH_TOOLS, look);
+    for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
+        char arguments[32]; /* each asks for something else */
+        snprintf(arguments, sizeof arguments, "{\"limit\":%d}", round);
+        const struct driver_call call[] = {{"c1", "chat_load_history", arguments}, {0}};
+        play_round(d, SMA_FINISH_TOOLS, call);
+    }
     CHECK(driver_request_has(d, "All steps of this run are used up"));
 }
 
-static void at_the_step_limit_the_model_sums_up_and_the_work_stays(void)
+CASE(at_the_step_limit_the_model_sums_up_and_the_work_stays)
 {
     struct driver d;
     play_thirty(&d);
@@ -332,6 +332,106 @@ static void at_the_step_limit_the_model_sums_up_and_the_work_stays(void)
     driver_fini(&d);
 }
 
+/* -- loops ----------------------------------------------------------------------------------- */
+/* Told at the third, summed up at the sixth; a run that gets on is left alone. */
+CASE(the_same_call_with_the_same_result_ends)
+{
+    static const struct driver_call again[] = {{"c1", "chat_load_history", "{\"limit\":3}"}, {0}};
+    static const struct driver_call turn[] = {{"c1", "chat_load_history", "{\"limit\":4}"}, {0}};
+    for (int kind = 0; kind < 2; kind++) { /* one call; two calls in turn */
+        struct driver d;
+        begin(&d);
+        int told = 0, rounds = 0;
+        while (!driver_request_has(&d, "came again and again") && rounds < 20) {
+            play_round(&d, SMA_FINISH_TOOLS, kind == 1 && rounds % 2 == 1 ? turn : again);
+            rounds++;
+            if (told == 0 && driver_request_has(&d, "The same call with the same result"))
+                told = rounds;
+        }
+        CHECK_INT(kind == 0 ? 3 : 5, told);
+        CHECK_INT(kind == 0 ? 6 : 11, rounds);
+        answer(&d, "I could not find it.", SMA_FINISH_STOP);
+        CHECK(strstr(d.done_text, "I could not find it.\n\n[I stopped: the same steps") != NULL);
+        driver_fini(&d);
+    }
+}
+
+CASE(unknown_tools_end)
+{
+    SMA_AUTO(driver_fini) struct driver d;
+    begin(&d);
+    int rounds = 0;
+    for (; !driver_request_has(&d, "came again and again") && rounds < 20; rounds++) {
+        char name[32];
+        snprintf(name, sizeof name, "no_such_tool_%d", rounds);
+        const struct driver_call call[] = {{"c1", name, "{}"}, {0}};
+        play_round(&d, SMA_FINISH_TOOLS, call);
+    }
+    CHECK_INT(6, rounds);
+}
+
+/* -- what is no answer ------------------------------------------------------------------------- */
+CASE(a_closing_word_behind_what_was_sent_is_not_sent)
+{
+    static const struct
+    {
+        const char *text;
+        bool is_sent;
+    } cases[] = {{"Sent above.", false},
+                 {"Done.", false},
+                 {"I've sent the message.", false},
+                 {"已发送。", false},
+                 {"Done: 3 of 4.", true},
+                 {"Sent. Anything else?", true},
+                 {"Bob has it.", true},
+                 {"Done", false},
+                 {"Done! ✅", false},
+                 {"✅ Sent.", false},
+                 {"I’ve sent it to you 👍🏽", false},
+                 {"消息已经发送给你了！", false},
+                 {"已在上面回复，请查收。", false},
+                 {"**Done.**", false},
+                 {"(sent above)", false},
+                 {"已发送给王芳。", true},
+                 {"已发送，还需要什么吗？", true},
+                 {"Sent to Carla.", true},
+                 {"✅", true},
+                 {"已发送 3 条", true},
+                 {"发", true}};
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct driver d;
+        begin(&d);
+        d.first_state = SMA_DELIVERY_SENT;
+        driver_answer(&d, "", SMA_FINISH_TOOLS, send_wait);
+        driver_durable(&d);
+        driver_answer(&d, cases[i].text, SMA_FINISH_STOP, NULL);
+        driver_done(&d, true);
+        CHECK_TEXT(cases[i].is_sent ? cases[i].text : "", d.done_text == NULL ? "" : d.done_text);
+        driver_fini(&d);
+    }
+}
+
+static void answer_in_reasoning(struct driver *d, enum sma_finish finish)
+{
+    struct sma_model_answer empty = {.seq = d->order.seq,
+                                     .status = SMA_MODEL_OK,
+                                     .finish = (uint8_t)finish,
+                                     .reasoning = SMA_STR("The train leaves at nine.")};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &empty});
+}
+
+CASE(an_answer_in_the_reasoning_is_given_when_it_says_nothing_else)
+{
+    SMA_AUTO(driver_fini) struct driver d;
+    begin(&d);
+    answer_in_reasoning(&d, SMA_FINISH_STOP);
+    driver_durable(&d); /* it is asked again first */
+    answer_in_reasoning(&d, SMA_FINISH_STOP);
+    driver_done(&d, true);
+    CHECK_TEXT("The train leaves at nine.", d.done_text);
+    CHECK(session_has(&d, "The train leaves at nine."));
+}
+
 /* -- budgets ----------------------------------------------------------------------------------- */
 static const struct sma_budget_over OVER = {.scope = SMA_BUDGET_CHAT,
                                             .kind = SMA_BUDGET_TOKENS,
@@ -341,9 +441,9 @@ static const struct sma_budget_over OVER = {.scope = SMA_BUDGET_CHAT,
     "[The budget of this chat for today is used up (tokens), so I stop here. What I did is kept. " \
     "The budget is renewed in 3 hours; send \"continue\" then and I go on.]"
 
-static void a_run_over_its_budget_carries_out_and_asks_no_more(void)
+CASE(a_run_over_its_budget_carries_out_and_asks_no_more)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, look);
     CHECK(driver_find(&d, SMA_RUN_STORE_STEP) != NULL);
@@ -359,12 +459,11 @@ static void a_run_over_its_budget_carries_out_and_asks_no_more(void)
     CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(session_has(&d, "hello") && session_has(&d, "[ended: its budget is used up]"));
-    driver_fini(&d);
 }
 
-static void a_resumed_run_over_its_budget_asks_no_more(void)
+CASE(a_resumed_run_over_its_budget_asks_no_more)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     play_round(&d, SMA_FINISH_TOOLS, look);
     driver_cut(&d);
@@ -373,12 +472,11 @@ static void a_resumed_run_over_its_budget_asks_no_more(void)
     CHECK(driver_find(&d, SMA_RUN_ASK_MODEL) == NULL);
     driver_done(&d, true);
     CHECK_TEXT(OVER_TEXT, d.done_text);
-    driver_fini(&d);
 }
 
-static void a_run_that_fails_keeps_its_rounds(void)
+CASE(a_run_that_fails_keeps_its_rounds)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     play_round(&d, SMA_FINISH_TOOLS, both);
     driver_model_status(&d, SMA_MODEL_FAILED, "gone");
@@ -388,12 +486,11 @@ static void a_run_that_fails_keeps_its_rounds(void)
     CHECK(session_has(&d, "hello") && session_has(&d, "chat_load_history"));
     CHECK(session_has(&d, "[ended: the language model could not be asked]"));
     CHECK(d.done_turn_len > 0);
-    driver_fini(&d);
 }
 
 /* A filter of the provider, say: with the words in the session it would refuse everything that is
  * asked later, too. */
-static void what_a_provider_refuses_for_good_is_not_sent_again(void)
+CASE(what_a_provider_refuses_for_good_is_not_sent_again)
 {
     static const struct
     {
@@ -428,7 +525,7 @@ static void what_a_provider_refuses_for_good_is_not_sent_again(void)
     }
 }
 
-static void a_run_that_fails_at_once_keeps_the_question(void)
+CASE(a_run_that_fails_at_once_keeps_the_question)
 {
     struct driver d;
     begin(&d);
@@ -457,7 +554,7 @@ static void a_run_that_fails_at_once_keeps_the_question(void)
 
 /* /stop: the store has ended the run already; what was done goes into the conversation all the
  * same. */
-static void a_run_that_the_user_stopped_keeps_what_was_done(void)
+CASE(a_run_that_the_user_stopped_keeps_what_was_done)
 {
     struct driver d;
     begin(&d);
@@ -481,7 +578,7 @@ static void a_run_that_the_user_stopped_keeps_what_was_done(void)
     driver_fini(&d);
 }
 
-static void a_message_too_long_to_keep_leaves_a_note(void)
+CASE(a_message_too_long_to_keep_leaves_a_note)
 {
     size_t len = SMA_TURN_BYTES_MAX;
     char *text = malloc(len);
@@ -517,7 +614,7 @@ static void fail_for(struct driver *d, uint8_t standing, const char *chat_type, 
     driver_done(d, true);
 }
 
-static void details_of_a_failure_are_for_owners_alone(void)
+CASE(details_of_a_failure_are_for_owners_alone)
 {
     static const struct
     {
@@ -547,7 +644,7 @@ static void details_of_a_failure_are_for_owners_alone(void)
     }
 }
 
-static void each_kind_of_trouble_has_a_sentence_that_fits(void)
+CASE(each_kind_of_trouble_has_a_sentence_that_fits)
 {
     static const struct
     {
@@ -571,7 +668,7 @@ static void each_kind_of_trouble_has_a_sentence_that_fits(void)
 }
 
 /* The remedy stands last: whatever the provider has to say, it is not cut off. */
-static void a_long_reason_keeps_its_remedy(void)
+CASE(a_long_reason_keeps_its_remedy)
 {
     char reason[640];
     memset(reason, 'x', sizeof reason);
@@ -601,9 +698,9 @@ static void next_message(struct driver *d)
     driver_start(d);
 }
 
-static void what_is_the_same_for_a_chat_is_told_once(void)
+CASE(what_is_the_same_for_a_chat_is_told_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     CHECK(driver_request_has(&d, "[facts of this chat] channel "));
@@ -620,33 +717,6 @@ static void what_is_the_same_for_a_chat_is_told_once(void)
     bytes = driver_request(&d, &ask);
     CHECK(strstr(bytes + ask.turn_offset, "[facts of this chat]") != NULL);
     free(bytes);
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(the_final_text_is_delivered_after_interim_messages);
-    RUN(a_final_text_that_repeats_the_last_message_is_not);
-    RUN(the_same_message_twice_in_a_row_is_sent_once);
-    RUN(an_empty_answer_is_followed_up_once);
-    RUN(an_empty_end_after_the_last_word_is_the_end);
-    RUN(a_text_that_was_cut_off_is_continued_and_delivered_as_one);
-    RUN(parts_are_joined_without_what_they_repeat);
-    RUN(parts_of_a_text_survive_a_crash);
-    RUN(calls_that_were_cut_off_go_back_as_errors_twice);
-    RUN(a_refusal_is_told_and_not_sent_again);
-    RUN(calls_of_a_refused_answer_are_not_carried_out);
-    RUN(at_the_step_limit_the_model_sums_up_and_the_work_stays);
-    RUN(a_run_over_its_budget_carries_out_and_asks_no_more);
-    RUN(a_resumed_run_over_its_budget_asks_no_more);
-    RUN(a_run_that_fails_keeps_its_rounds);
-    RUN(what_a_provider_refuses_for_good_is_not_sent_again);
-    RUN(a_run_that_fails_at_once_keeps_the_question);
-    RUN(a_run_that_the_user_stopped_keeps_what_was_done);
-    RUN(a_message_too_long_to_keep_leaves_a_note);
-    RUN(details_of_a_failure_are_for_owners_alone);
-    RUN(each_kind_of_trouble_has_a_sentence_that_fits);
-    RUN(a_long_reason_keeps_its_remedy);
-    RUN(what_is_the_same_for_a_chat_is_told_once);
-    return check_summary();
-}
+CASES_MAIN

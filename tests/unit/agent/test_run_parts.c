@@ -37,7 +37,21 @@ static void init(struct driver *driver, enum sma_llm_api api, const struct sma_p
     driver->order.part_count = count;
 }
 
-static void a_photo_is_prepared_and_then_sent_before_the_text(void)
+static void show_photo(struct driver *driver, enum sma_llm_api api)
+{
+    init(driver, api, &photo, 1);
+    driver_start(driver);
+    driver_encoded(driver, "aaaa", NULL);
+}
+
+static void start_with_photo(struct driver *driver)
+{
+    driver->order.parts = (struct sma_part *)(uintptr_t)&photo;
+    driver->order.part_count = 1;
+    driver_start(driver);
+}
+
+CASE(a_photo_is_prepared_and_then_sent_before_the_text)
 {
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
         struct driver driver;
@@ -58,7 +72,7 @@ static void a_photo_is_prepared_and_then_sent_before_the_text(void)
     }
 }
 
-static void what_cannot_be_prepared_is_a_line(void)
+CASE(what_cannot_be_prepared_is_a_line)
 {
     struct driver driver;
     init(&driver, SMA_LLM_CHAT, &photo, 1);
@@ -70,23 +84,23 @@ static void what_cannot_be_prepared_is_a_line(void)
     init(&driver, SMA_LLM_CHAT, &photo, 1);
     driver_start(&driver);
     driver_encoded(&driver, NULL, "[a whole line]");
-    CHECK(driver_sends(&driver, "\"text\":\"[a whole line]\""));
+    CHECK(driver_sends(&driver, "[a whole line]"));
+    CHECK(!driver_sends(&driver, "\"type\":\"text\"")); /* nothing is shown: one string */
     driver_fini(&driver);
 }
 
-static void without_tools_it_is_a_line(void)
+CASE(without_tools_it_is_a_line)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init(&driver, SMA_LLM_CHAT, &photo, 1);
     driver_start(&driver);
     driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_ENCODED});
     CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
     CHECK(driver_sends(&driver, "could not be prepared"));
-    driver_fini(&driver);
 }
 
 /* Resumed: prepared already, and the same bytes. */
-static void a_resumed_run_sends_the_same_bytes(void)
+CASE(a_resumed_run_sends_the_same_bytes)
 {
     static const struct driver_call calls[] = {{"c1", "list_files", "{}"}, {NULL}};
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
@@ -125,7 +139,7 @@ static void finish(struct driver *driver, const char *text)
     driver->order.part_count = 0;
 }
 
-static void a_picture_is_sent_for_three_more_turns(void)
+CASE(a_picture_is_sent_for_three_more_turns)
 {
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
         struct driver driver;
@@ -156,7 +170,7 @@ static void load(struct driver *driver, const char *turn, size_t len, const char
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_SESSION, .turns = &turns});
 }
 
-static void a_stored_turn_brings_its_picture_to_every_wire(void)
+CASE(a_stored_turn_brings_its_picture_to_every_wire)
 {
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
         struct driver first, second;
@@ -189,7 +203,7 @@ static void model_says(struct driver *driver, enum sma_model_failure trouble, in
     driver_event(driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
 }
 
-static void a_refused_picture_is_a_line_for_ever(void)
+CASE(a_refused_picture_is_a_line_for_ever)
 {
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
         struct driver driver;
@@ -208,27 +222,22 @@ static void a_refused_picture_is_a_line_for_ever(void)
 }
 
 /* Refused again without anything attached: it was not that. */
-static void refused_without_pictures_it_ends(void)
+CASE(refused_without_pictures_it_ends)
 {
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_photo(&driver, SMA_LLM_CHAT);
     model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
     CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
     model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, "");
     CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL);
-    driver_fini(&driver);
 }
 
 /* What was answered to before is innocent; when the new one is not it, all go; and a restart knows
  * it. */
-static void an_old_picture_that_is_refused_does_not_come_back(void)
+CASE(an_old_picture_that_is_refused_does_not_come_back)
 {
     struct driver driver, again;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    show_photo(&driver, SMA_LLM_CHAT);
     driver_answer(&driver, "I see", SMA_FINISH_STOP, NULL);
     driver_done(&driver, true);
     char *turn = malloc(driver.done_turn_len);
@@ -263,12 +272,10 @@ static void an_old_picture_that_is_refused_does_not_come_back(void)
     driver_fini(&driver);
 }
 
-static void a_file_that_is_gone_is_a_line(void)
+CASE(a_file_that_is_gone_is_a_line)
 {
-    struct driver driver;
-    init(&driver, SMA_LLM_RESPONSES, &photo, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_photo(&driver, SMA_LLM_RESPONSES);
     char path[256];
     uint32_t count;
     const struct sma_body_file *files = sma_run_request_files(driver.run, &count);
@@ -279,104 +286,72 @@ static void a_file_that_is_gone_is_a_line(void)
     model_says(&driver, SMA_MODEL_FAILURE_FILE, 0, path);
     driver_check_kinds(&driver, "M");
     CHECK(!driver_sends(&driver, "<aaaa>"));
-    driver_fini(&driver);
+}
+
+/* The photo, to a model nobody knows. */
+static void show_to_unknown(struct driver *driver)
+{
+    static const struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
+                                              .provider = "custom",
+                                              .model = "some-model",
+                                              .base_url = "http://x",
+                                              .api_key = "k",
+                                              .effort = ""};
+    const struct sma_config_llm *llms[] = {&llm};
+    init(driver, SMA_LLM_CHAT, &photo, 1);
+    driver_targets(driver, llms, 1);
+    driver_start(driver);
+    driver_encoded(driver, "aaaa", NULL);
 }
 
 /* A model nobody knows: tried once, then known. */
-static void no_eyes_are_learned(void)
+CASE(no_eyes_are_learned)
 {
-    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
-                                 .provider = "custom",
-                                 .model = "some-model",
-                                 .base_url = "http://x",
-                                 .api_key = "k",
-                                 .effort = ""};
-    const struct sma_config_llm *llms[] = {&llm};
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_targets(&driver, llms, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_to_unknown(&driver);
     CHECK(driver_sends(&driver, "<aaaa>"));
     model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, SMA_REFUSES_IMAGES);
     CHECK_STR(SMA_REFUSES_IMAGES, driver_find(&driver, SMA_RUN_LEARN)->learned.member);
     CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
     CHECK(driver_sends(&driver, "does not see pictures"));
     finish(&driver, "what was it?");
-    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
-    driver.order.part_count = 1;
-    driver_start(&driver);
+    start_with_photo(&driver);
     CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
     CHECK(driver_sends(&driver, "does not see pictures"));
-    driver_fini(&driver);
 }
 
 /* It says only 400: without the picture it passes, so it has no eyes. */
-static void no_eyes_are_learned_from_a_silent_refusal(void)
+CASE(no_eyes_are_learned_from_a_silent_refusal)
 {
-    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
-                                 .provider = "custom",
-                                 .model = "some-model",
-                                 .base_url = "http://x",
-                                 .api_key = "k",
-                                 .effort = ""};
-    const struct sma_config_llm *llms[] = {&llm};
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_targets(&driver, llms, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_to_unknown(&driver);
     model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
     CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
     driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
     CHECK_STR(SMA_REFUSES_IMAGES, driver_find(&driver, SMA_RUN_LEARN)->learned.member);
-    driver_fini(&driver);
 }
 
 /* A picture that somebody made so that no provider reads it takes the eyes of nobody else. */
-static void a_bad_picture_blinds_no_model_that_has_seen_one(void)
+CASE(a_bad_picture_blinds_no_model_that_has_seen_one)
 {
-    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
-                                 .provider = "custom",
-                                 .model = "some-model",
-                                 .base_url = "http://x",
-                                 .api_key = "k",
-                                 .effort = ""};
-    const struct sma_config_llm *llms[] = {&llm};
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_targets(&driver, llms, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_to_unknown(&driver);
     finish(&driver, "a cat");
     sma_session_clear(driver.sessions, driver.session, UINT64_MAX); /* another chat's */
-    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
-    driver.order.part_count = 1;
-    driver_start(&driver);
+    start_with_photo(&driver);
     driver_encoded(&driver, "bbbb", NULL);
     model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
     CHECK(!driver_sends(&driver, "<bbbb>"));
     driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
     CHECK(driver_find(&driver, SMA_RUN_LEARN) == NULL);
     CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL);
-    driver_fini(&driver);
 }
 
 /* What says nothing of eyes, or what cannot be true, blinds a model for no chat. */
-static void a_refusal_of_another_kind_blinds_no_model(void)
+CASE(a_refusal_of_another_kind_blinds_no_model)
 {
-    struct sma_config_llm llm = {.api = SMA_LLM_CHAT,
-                                 .provider = "custom",
-                                 .model = "some-model",
-                                 .base_url = "http://x",
-                                 .api_key = "k",
-                                 .effort = ""};
-    const struct sma_config_llm *llms[] = {&llm};
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_targets(&driver, llms, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_to_unknown(&driver);
     model_says(&driver, SMA_MODEL_FAILURE_REQUEST, 400, ""); /* its content was refused */
     CHECK(!driver_sends(&driver, "<aaaa>"));
     driver_answer(&driver, "hm", SMA_FINISH_STOP, NULL);
@@ -394,19 +369,16 @@ static void a_refusal_of_another_kind_blinds_no_model(void)
         driver_answer(&driver, "a cat", SMA_FINISH_STOP, NULL);
         driver_done(&driver, true);
     }
-    driver_fini(&driver);
 }
 
 /* It may be the conversation: that is tried first, and the picture stays. */
-static void a_conversation_that_is_refused_costs_no_picture(void)
+CASE(a_conversation_that_is_refused_costs_no_picture)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init(&driver, SMA_LLM_CHAT, NULL, 0);
     driver_start(&driver);
     finish(&driver, "hello");
-    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
-    driver.order.part_count = 1;
-    driver_start(&driver);
+    start_with_photo(&driver);
     driver_encoded(&driver, "aaaa", NULL);
     model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
     CHECK(driver_sends(&driver, "<aaaa>"));
@@ -416,43 +388,34 @@ static void a_conversation_that_is_refused_costs_no_picture(void)
     model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
     model_says(&driver, SMA_MODEL_FAILURE_SESSION, 400, "");
     CHECK(driver_find(&driver, SMA_RUN_STORE_DONE) != NULL); /* and it ends */
-    driver_fini(&driver);
 }
 
 /* Too large in bytes: the old ones go first. */
-static void a_request_that_is_too_large_leaves_old_pictures_out(void)
+CASE(a_request_that_is_too_large_leaves_old_pictures_out)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     struct sma_model_answer answer = {.status = SMA_MODEL_CONTEXT_LENGTH, .http_status = 413};
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    show_photo(&driver, SMA_LLM_CHAT);
     finish(&driver, "I see");
-    driver.order.parts = (struct sma_part *)(uintptr_t)&photo;
-    driver.order.part_count = 1;
-    driver_start(&driver);
+    start_with_photo(&driver);
     driver_encoded(&driver, "bbbb", NULL);
     answer.seq = driver.order.seq;
     driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
     CHECK(!driver_sends(&driver, "<aaaa>") && driver_sends(&driver, "<bbbb>"));
     driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &answer});
     CHECK(!driver_sends(&driver, "<bbbb>"));
-    driver_fini(&driver);
 }
 
 /* GLM takes bare base64 only. */
-static void a_refused_data_url_goes_bare(void)
+CASE(a_refused_data_url_goes_bare)
 {
-    struct driver driver;
-    init(&driver, SMA_LLM_CHAT, &photo, 1);
-    driver_start(&driver);
-    driver_encoded(&driver, "aaaa", NULL);
+    SMA_AUTO(driver_fini) struct driver driver;
+    show_photo(&driver, SMA_LLM_CHAT);
     model_says(&driver, SMA_MODEL_FAILURE_PICTURE, 400, SMA_REFUSES_DATA_URLS);
     CHECK(driver_sends(&driver, "\"image_url\":{\"url\":\"<aaaa>\"}"));
     finish(&driver, "I see");
     driver_start(&driver);
     CHECK(driver_sends(&driver, "\"image_url\":{\"url\":\"<aaaa>\"}"));
-    driver_fini(&driver);
 }
 
 /* -- results ----------------------------------------------------------------------------------- */
@@ -479,7 +442,7 @@ static void begin_reading(struct driver *driver, enum sma_llm_api api)
     driver_durable(driver);
 }
 
-static void a_result_shows_its_picture(void)
+CASE(a_result_shows_its_picture)
 {
     static const char *const wanted[] = {
         [SMA_LLM_CHAT] = "\"content\":\"{\\\"success\\\":true}\"},{\"role\":\"user\",\"content\":"
@@ -516,9 +479,9 @@ static void a_result_shows_its_picture(void)
     }
 }
 
-static void a_result_that_failed_shows_its_picture_behind_all_results(void)
+CASE(a_result_that_failed_shows_its_picture_behind_all_results)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     begin_reading(&driver, SMA_LLM_MESSAGES);
     show(&driver, true);
     driver_encoded(&driver, "aaaa", NULL);
@@ -526,11 +489,10 @@ static void a_result_that_failed_shows_its_picture_behind_all_results(void)
     const char *mark = strstr(bytes, "\"is_error\":true}");
     CHECK(mark != NULL && strncmp(mark + 16, ",{\"type\":\"image\",", 17) == 0);
     free(bytes);
-    driver_fini(&driver);
 }
 
 /* -- files and sounds -------------------------------------------------------------------------- */
-static void a_pdf_goes_as_each_wire_wants_it(void)
+CASE(a_pdf_goes_as_each_wire_wants_it)
 {
     static const char *const wanted[] = {
         [SMA_LLM_CHAT] = "{\"type\":\"file\",\"file\":{\"filename\":\"plan.pdf\",\"file_data\":"
@@ -560,7 +522,7 @@ static void a_pdf_goes_as_each_wire_wants_it(void)
     }
 }
 
-static void a_sound_goes_over_the_chat_wire_alone(void)
+CASE(a_sound_goes_over_the_chat_wire_alone)
 {
     static const struct sma_part voice = {
         .kind = SMA_PART_AUDIO, .path = SMA_STR("v.wav"), .mime = SMA_STR("audio/wav")};
@@ -581,19 +543,18 @@ static void a_sound_goes_over_the_chat_wire_alone(void)
 }
 
 /* Tools read it: nothing is prepared, nothing but a line is sent. */
-static void a_text_file_is_a_line_with_its_path(void)
+CASE(a_text_file_is_a_line_with_its_path)
 {
     static const struct sma_part notes = {.kind = SMA_PART_FILE,
                                           .path = SMA_STR(".ship/downloads/n.txt"),
                                           .name = SMA_STR("notes]\n[x"),
                                           .mime = SMA_STR("text/plain")};
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init(&driver, SMA_LLM_MESSAGES, &notes, 1);
     driver_start(&driver);
     CHECK(driver_find(&driver, SMA_RUN_ASK_ENCODE) == NULL);
     CHECK(driver_sends(&driver, "[file \\\"notes___x\\\", file .ship/downloads/n.txt: not shown; "
                                 "tools can read the file]"));
-    driver_fini(&driver);
 }
 
 /* -- what is added while the run is open ------------------------------------------------------- */
@@ -610,7 +571,7 @@ static void check_added(struct driver *driver, enum sma_llm_api api)
     free(bytes);
 }
 
-static void a_photo_that_is_added_is_prepared_and_sent_with_its_words(void)
+CASE(a_photo_that_is_added_is_prepared_and_sent_with_its_words)
 {
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
         struct driver driver;
@@ -649,10 +610,10 @@ static void a_photo_that_is_added_is_prepared_and_sent_with_its_words(void)
 }
 
 /* Over the bounds of the host the oldest go first. */
-static void too_many_pictures_leave_the_oldest_out(void)
+CASE(too_many_pictures_leave_the_oldest_out)
 {
     struct sma_part many[25];
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     for (size_t i = 0; i < 25; i++)
         many[i] = photo;
     init(&driver, SMA_LLM_CHAT, many, 25);
@@ -671,11 +632,10 @@ static void too_many_pictures_leave_the_oldest_out(void)
     (void)sma_run_request_files(driver.run, &count);
     CHECK_INT(20, count);
     CHECK(!driver_sends(&driver, "<0001>") && driver_sends(&driver, "<0019>"));
-    driver_fini(&driver);
 }
 
 /* A marker in what people write is words. */
-static void words_that_look_like_a_marker_stay_words(void)
+CASE(words_that_look_like_a_marker_stay_words)
 {
 #define MARKER "sma-part:aaaa000000000000000000000000000000000000000000000000000000000000"
     static const char *const words[] = {MARKER, "\"data\":\"" MARKER, "\"data\":\"" MARKER "\"",
@@ -697,7 +657,7 @@ static void words_that_look_like_a_marker_stay_words(void)
 
 /* Nor does a model put a file's bytes where it likes: in arguments, which are an object on one of
  * the wires, they would go with every later request, and none would pass once the file is gone. */
-static void a_marker_in_arguments_is_not_kept(void)
+CASE(a_marker_in_arguments_is_not_kept)
 {
 #define HASH "aaaa000000000000000000000000000000000000000000000000000000000000"
     static const char *const arguments[] = {
@@ -719,10 +679,10 @@ static void a_marker_in_arguments_is_not_kept(void)
 }
 
 /* What a stand-in does not get of the talk brings no file either: the rest is sent to it. */
-static void a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind(void)
+CASE(a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind)
 {
     static char words[40000];
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init(&driver, SMA_LLM_CHAT, &photo, 1);
     struct sma_config_llm large = driver.config.llm, small = large;
     small.model = "gpt-5.1-mini";
@@ -741,37 +701,6 @@ static void a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind(void)
     driver_start(&driver);
     CHECK(driver_find(&driver, SMA_RUN_ASK_MODEL) != NULL);
     CHECK(driver_sends(&driver, "on with it") && !driver_sends(&driver, "<aaaa>"));
-    driver_fini(&driver);
 }
 
-int main(void)
-{
-    RUN(a_photo_is_prepared_and_then_sent_before_the_text);
-    RUN(what_cannot_be_prepared_is_a_line);
-    RUN(without_tools_it_is_a_line);
-    RUN(a_resumed_run_sends_the_same_bytes);
-    RUN(a_picture_is_sent_for_three_more_turns);
-    RUN(a_stored_turn_brings_its_picture_to_every_wire);
-    RUN(a_refused_picture_is_a_line_for_ever);
-    RUN(refused_without_pictures_it_ends);
-    RUN(an_old_picture_that_is_refused_does_not_come_back);
-    RUN(a_file_that_is_gone_is_a_line);
-    RUN(no_eyes_are_learned);
-    RUN(no_eyes_are_learned_from_a_silent_refusal);
-    RUN(a_bad_picture_blinds_no_model_that_has_seen_one);
-    RUN(a_refusal_of_another_kind_blinds_no_model);
-    RUN(a_conversation_that_is_refused_costs_no_picture);
-    RUN(a_request_that_is_too_large_leaves_old_pictures_out);
-    RUN(a_refused_data_url_goes_bare);
-    RUN(a_result_shows_its_picture);
-    RUN(a_result_that_failed_shows_its_picture_behind_all_results);
-    RUN(a_pdf_goes_as_each_wire_wants_it);
-    RUN(a_sound_goes_over_the_chat_wire_alone);
-    RUN(a_text_file_is_a_line_with_its_path);
-    RUN(a_photo_that_is_added_is_prepared_and_sent_with_its_words);
-    RUN(too_many_pictures_leave_the_oldest_out);
-    RUN(words_that_look_like_a_marker_stay_words);
-    RUN(a_marker_in_arguments_is_not_kept);
-    RUN(a_picture_of_a_turn_that_a_stand_in_does_not_get_stays_behind);
-    return check_summary();
-}
+CASES_MAIN

@@ -48,9 +48,9 @@ static void serve(struct driver *d, enum sma_mcp_outcome outcome, const char *te
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MCP, .mcp = &said});
 }
 
-static void what_it_gives_goes_to_the_model(void)
+CASE(what_it_gives_goes_to_the_model)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, "/box:greet world style=short");
     const struct sma_run_action *action = driver_find(&d, SMA_RUN_ASK_MCP);
     CHECK(action != NULL && driver_count(&d, SMA_RUN_ASK_MODEL) == 0);
@@ -75,7 +75,6 @@ static void what_it_gives_goes_to_the_model(void)
     driver_start(&d);
     CHECK_INT(0, driver_count(&d, SMA_RUN_ASK_MCP));
     CHECK(driver_request_has(&d, "From the server box:\\n" GIVEN));
-    driver_fini(&d);
 }
 
 static void check_told(struct driver *d, const char *part)
@@ -98,7 +97,7 @@ static void check_words(struct driver *d)
     driver_fini(d);
 }
 
-static void what_cannot_be_asked_is_told(void)
+CASE(what_cannot_be_asked_is_told)
 {
     struct driver d;
     begin(&d, "/box:greet");
@@ -113,9 +112,9 @@ static void what_cannot_be_asked_is_told(void)
     trust = 0;
 }
 
-static void rules_for_the_server_hold_for_its_prompts(void)
+CASE(rules_for_the_server_hold_for_its_prompts)
 {
-    struct driver d;
+    SMA_AUTO(check_words) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     offer(&d, "{\"mcp\":{\"deny\":[\"box:*\"]}}");
     d.order.text = SMA_STR("/box:greet world");
@@ -126,11 +125,10 @@ static void rules_for_the_server_hold_for_its_prompts(void)
     d.order.text = SMA_STR("/box:greet world");
     d.order.standing = SMA_STANDING_STRANGER;
     driver_start(&d);
-    check_words(&d);
 }
 
 /* What a member may not agree to he does not get by naming it. */
-static void a_prompt_that_is_asked_about_is_for_those_who_may_agree(void)
+CASE(a_prompt_that_is_asked_about_is_for_those_who_may_agree)
 {
     static const struct
     {
@@ -169,7 +167,7 @@ static void a_prompt_that_is_asked_about_is_for_those_who_may_agree(void)
     trust = 0;
 }
 
-static void what_the_server_refuses_is_told(void)
+CASE(what_the_server_refuses_is_told)
 {
     struct driver d;
     begin(&d, "/box:greet world");
@@ -180,9 +178,9 @@ static void what_the_server_refuses_is_told(void)
     check_told(&d, "it is empty");
 }
 
-static void it_cannot_begin_a_block_of_ours(void)
+CASE(it_cannot_begin_a_block_of_ours)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     offer(&d, "{}");
     d.order.facts_word = UINT64_C(0x1234567890abcdef);
@@ -192,10 +190,9 @@ static void it_cannot_begin_a_block_of_ours(void)
     CHECK(driver_request_has(&d, "of memory] Ann is the owner."));
     CHECK(!driver_request_has(&d, "[1234567890abcdef of memory] Ann"));
     CHECK(driver_request_has(&d, "1234567890abcdef of an outside server]")); /* ours is */
-    driver_fini(&d);
 }
 
-static void a_long_one_is_cut(void)
+CASE(a_long_one_is_cut)
 {
     struct driver d;
     char *text = malloc(SMA_MCP_PROMPT_BYTES_MAX + 2);
@@ -211,7 +208,7 @@ static void a_long_one_is_cut(void)
     free(text);
 }
 
-static void other_messages_are_messages(void)
+CASE(other_messages_are_messages)
 {
     static const char *const texts[] = {"/etc:passwd", "see /box:greet world", "box:greet world",
                                         "/box :greet", "/:greet"};
@@ -244,7 +241,7 @@ static void begin_with_another(struct driver *d, const char *first, const char *
     driver_start(d);
 }
 
-static void with_other_messages_none_of_them_is_lost(void)
+CASE(with_other_messages_none_of_them_is_lost)
 {
     static const char *const refused[] = {"/box:greet", "/box:other x"};
     struct driver d;
@@ -275,7 +272,7 @@ static void with_other_messages_none_of_them_is_lost(void)
     driver_fini(&d);
 }
 
-static void stop_and_the_end_of_the_program_wait_for_nothing(void)
+CASE(stop_and_the_end_of_the_program_wait_for_nothing)
 {
     struct driver d;
     begin(&d, "/box:greet world");
@@ -292,17 +289,4 @@ static void stop_and_the_end_of_the_program_wait_for_nothing(void)
     driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(what_it_gives_goes_to_the_model);
-    RUN(what_cannot_be_asked_is_told);
-    RUN(rules_for_the_server_hold_for_its_prompts);
-    RUN(a_prompt_that_is_asked_about_is_for_those_who_may_agree);
-    RUN(what_the_server_refuses_is_told);
-    RUN(it_cannot_begin_a_block_of_ours);
-    RUN(a_long_one_is_cut);
-    RUN(other_messages_are_messages);
-    RUN(with_other_messages_none_of_them_is_lost);
-    RUN(stop_and_the_end_of_the_program_wait_for_nothing);
-    return check_summary();
-}
+CASES_MAIN

@@ -82,9 +82,9 @@ static void check_told(const struct driver *d, uint32_t call, enum sma_mcp_actio
     CHECK_STR(content, action->elicited.content);
 }
 
-static void words_go_to_the_server_and_to_the_model(void)
+CASE(words_go_to_the_server_and_to_the_model)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     elicit(&d, 0, &question);
     check_note(&d, "The outside server \"files\" asks", true);
@@ -114,12 +114,11 @@ static void words_go_to_the_server_and_to_the_model(void)
     const struct sma_step *results = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(SMA_STEP_RESULTS, results->kind);
     CHECK_INT(5, results->added_count); /* every word stands in the conversation, too */
-    driver_fini(&d);
 }
 
-static void in_a_group_it_says_how_to_answer(void)
+CASE(in_a_group_it_says_how_to_answer)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.order.is_group = true;
     driver_offer(&d, ALLOWED);
@@ -133,10 +132,9 @@ static void in_a_group_it_says_how_to_answer(void)
     driver_durable(&d);
     say_as(&d, 20, "many", true);
     check_note(&d, "reply to this message or mention me", true); /* again */
-    driver_fini(&d);
 }
 
-static void refusing_and_leaving_are_said(void)
+CASE(refusing_and_leaving_are_said)
 {
     static const struct
     {
@@ -159,9 +157,9 @@ static void refusing_and_leaving_are_said(void)
     }
 }
 
-static void what_does_not_fit_is_asked_again_a_few_times(void)
+CASE(what_does_not_fit_is_asked_again_a_few_times)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     elicit(&d, 0, &question);
     driver_durable(&d);
@@ -173,12 +171,11 @@ static void what_does_not_fit_is_asked_again_a_few_times(void)
     }
     say_as(&d, 22, "a lot", true);
     check_told(&d, 0, SMA_MCP_DISMISS, "");
-    driver_fini(&d);
 }
 
-static void silence_ends_it(void)
+CASE(silence_ends_it)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     elicit(&d, 0, &question);
     driver_durable(&d);
@@ -191,11 +188,10 @@ static void silence_ends_it(void)
     driver_durable(&d);
     say_as(&d, 20, "yes", true);
     check_told(&d, 1, SMA_MCP_ACCEPT, "{}");
-    driver_fini(&d);
 }
 
 /* The server does not wait any longer: the round is not over before the chat knows. */
-static void a_call_that_ends_takes_its_question_along(void)
+CASE(a_call_that_ends_takes_its_question_along)
 {
     struct driver d;
     begin(&d);
@@ -227,9 +223,9 @@ static void a_call_that_ends_takes_its_question_along(void)
     driver_fini(&d);
 }
 
-static void who_cannot_be_asked_is_not(void)
+CASE(who_cannot_be_asked_is_not)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     elicit(&d, 5, &question); /* no such call */
     check_told(&d, 5, SMA_MCP_DISMISS, "");
@@ -243,12 +239,11 @@ static void who_cannot_be_asked_is_not(void)
     CHECK_INT(SMA_MCP_ELICIT_COUNT_MAX, driver_count(&d, SMA_RUN_ELICITED));
     elicit(&d, 0, &question);
     check_told(&d, 0, SMA_MCP_DISMISS, "");
-    driver_fini(&d);
 }
 
-static void a_restart_says_that_it_is_over_once(void)
+CASE(a_restart_says_that_it_is_over_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     elicit(&d, 0, &question);
     driver_durable(&d);
@@ -262,13 +257,12 @@ static void a_restart_says_that_it_is_over_once(void)
     driver_start(&d);
     CHECK_INT(SMA_STEP_RESULTS, driver_find(&d, SMA_RUN_STORE_STEP)->step.kind);
     CHECK(driver_request_has(&d, "nterrupted by a restart; the outcome is unknown"));
-    driver_fini(&d);
 }
 
-static void a_sub_agents_server_asks_the_person_too(void)
+CASE(a_sub_agents_server_asks_the_person_too)
 {
     static const struct driver_call one[] = {{"a0", "agent_run", "{\"instructions\":\"x\"}"}, {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.config.agent_helpers = 4;
     driver_offer(&d, ALLOWED);
@@ -286,19 +280,6 @@ static void a_sub_agents_server_asks_the_person_too(void)
     serve(&d, CHILD(1), "written");
     serve(&d, CHILD(1) | 1, "read");
     CHECK(driver_request_has(&d, "the server asked the user something; they answered"));
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(words_go_to_the_server_and_to_the_model);
-    RUN(in_a_group_it_says_how_to_answer);
-    RUN(refusing_and_leaving_are_said);
-    RUN(what_does_not_fit_is_asked_again_a_few_times);
-    RUN(silence_ends_it);
-    RUN(a_call_that_ends_takes_its_question_along);
-    RUN(who_cannot_be_asked_is_not);
-    RUN(a_restart_says_that_it_is_over_once);
-    RUN(a_sub_agents_server_asks_the_person_too);
-    return check_summary();
-}
+CASES_MAIN

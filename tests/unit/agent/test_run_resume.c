@@ -17,49 +17,25 @@ static const struct driver_call round_calls[3][4] = {
      {0}},
 };
 
-struct pending
-{
-    enum sma_run_action_kind kind;
-    uint32_t call, number;
-    uint64_t outbox_id;
-};
-
 struct play
 {
-    struct driver d;
-    struct pending queue[512];
-    size_t head, tail;
-    size_t event_count;
+    struct driver_play p;
     uint32_t history_count;
-    bool is_over;
 };
 
-/* What the world does with the actions of the last event. */
-static void perform(struct play *play)
+static void note(struct driver_play *p, const struct sma_run_action *action,
+                 struct driver_pending *pending)
 {
-    struct driver *d = &play->d;
-    driver_store(d);
-    for (uint32_t i = 0; i < d->actions.count; i++) {
-        const struct sma_run_action *action = &d->actions.list[i];
-        if (action->kind == SMA_RUN_PROGRESS)
-            continue;
-        CHECK(play->tail < SMA_COUNT_OF(play->queue));
-        struct pending *pending = &play->queue[play->tail++];
-        *pending = (struct pending){
-            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
-        if (action->kind == SMA_RUN_STORE_STEP)
-            pending->number = action->step.number;
-        if (action->kind == SMA_RUN_ASK_TOOL)
-            CHECK_INT(SMA_TOOL_CHECK, action->tool.mode);
-        if (action->kind == SMA_RUN_ASK_HISTORY)
-            play->history_count++;
-        if (action->kind == SMA_RUN_STORE_DONE)
-            driver_done(d, false);
-    }
+    (void)pending;
+    if (action->kind == SMA_RUN_ASK_TOOL)
+        CHECK_INT(SMA_TOOL_CHECK, action->tool.mode);
+    ((struct play *)p)->history_count += action->kind == SMA_RUN_ASK_HISTORY;
 }
 
-static void answer_model(struct driver *d)
+static void answer_model(struct driver_play *p, uint32_t call)
 {
+    (void)call;
+    struct driver *d = &p->d;
     struct sma_model_ask ask;
     free(driver_request(d, &ask));
     if (ask.round < 3)
@@ -68,73 +44,21 @@ static void answer_model(struct driver *d)
         driver_answer(d, "end", SMA_FINISH_STOP, NULL);
 }
 
-static void answer_send(struct driver *d, const struct pending *pending)
-{
-    struct sma_step_delivery_state *row = &d->deliveries[pending->outbox_id - 100];
-    row->state = SMA_DELIVERY_SENT;
-    driver_sent(d, pending->call, SMA_SEND_SENT, "");
-}
-
-/* Feed one waiting answer. */
-static void step(struct play *play)
-{
-    struct driver *d = &play->d;
-    struct pending pending = play->queue[play->head++];
-    struct sma_contact_result bob = {
-        .is_found = true, .route = {.chat_key = SMA_STR("t:bob")}, .contact_json = SMA_STR("{}")};
-    struct sma_history_lines none = {0};
-    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
-    d->actions.count = 0;
-    switch (pending.kind) {
-    case SMA_RUN_ASK_MODEL:
-        answer_model(d);
-        break;
-    case SMA_RUN_ASK_SEND:
-        answer_send(d, &pending);
-        break;
-    case SMA_RUN_ASK_CONTACT:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_CONTACT, .call = pending.call, .contact = &bob});
-        break;
-    case SMA_RUN_ASK_HISTORY:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
-        break;
-    case SMA_RUN_ASK_TOOL:
-        driver_tool(d, pending.call, SMA_TOOL_ALLOWED, "");
-        break;
-    case SMA_RUN_STORE_STEP:
-        driver_verdict(d, pending.number, SMA_STEP_DURABLE);
-        break;
-    case SMA_RUN_STORE_DONE:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
-        break;
-    case SMA_RUN_END:
-        play->is_over = true;
-        break;
-    default:
-        CHECK(false);
-    }
-    play->event_count++;
-}
-
 static void resume(struct play *play, enum sma_delivery_state open_state)
 {
-    struct driver *d = &play->d;
-    driver_cut(d);
-    play->head = play->tail = 0;
+    struct driver *d = &play->p.d;
+    play_cut(&play->p);
     for (uint32_t i = 0; i < d->delivery_count; i++) {
         if (d->deliveries[i].state == SMA_DELIVERY_BEGUN)
             d->deliveries[i].state = (uint8_t)open_state;
     }
-    sma_session_clear(d->sessions, d->session, UINT64_MAX); /* memory is gone */
     driver_start(d);
-    perform(play);
+    play_perform(&play->p);
 }
 
 static void check_end(struct play *play)
 {
-    struct driver *d = &play->d;
+    struct driver *d = &play->p.d;
     static const char *const texts[] = {"one", "yo", "two"}, *const chats[] = {"t:1", "t:bob",
                                                                                "t:1"};
     CHECK_INT(3, d->delivery_count); /* every effect exactly once */
@@ -154,33 +78,32 @@ static void check_end(struct play *play)
 /* @cut_at SIZE_MAX: never. @return events of the whole run */
 static size_t play_run(size_t cut_at, bool is_lost, enum sma_delivery_state open_state)
 {
-    struct play play = {0};
-    driver_init(&play.d, SMA_LLM_CHAT);
-    driver_start(&play.d);
-    perform(&play);
+    struct play play = {.p = {.note = note, .answer_model = answer_model}};
+    driver_init(&play.p.d, SMA_LLM_CHAT);
+    driver_start(&play.p.d);
+    play_perform(&play.p);
     bool has_cut = false;
-    while (!play.is_over) {
-        if (!has_cut && play.event_count == cut_at) {
+    while (!play.p.is_over) {
+        if (!has_cut && play.p.event_count == cut_at) {
             has_cut = true;
             resume(&play, open_state);
             continue;
         }
-        CHECK(play.head < play.tail); /* the run always waits for something */
-        step(&play);
-        if (is_lost && !has_cut && play.event_count == cut_at)
+        play_step(&play.p);
+        if (is_lost && !has_cut && play.p.event_count == cut_at)
             continue;
-        perform(&play);
+        play_perform(&play.p);
     }
     /* A crash after DONE was stored leaves nothing to resume; before that the run must have come to
      * its end. */
     check_end(&play);
     CHECK(play.history_count <=
           2); /* read at most once more, and only when its answer was not stored yet */
-    driver_fini(&play.d);
-    return play.event_count;
+    driver_fini(&play.p.d);
+    return play.p.event_count;
 }
 
-static void cut_after_every_event_comes_to_the_same_end(void)
+CASE(cut_after_every_event_comes_to_the_same_end)
 {
     size_t events = play_run(SIZE_MAX, false, SMA_DELIVERY_BEGUN);
     CHECK(events > 15);
@@ -192,9 +115,9 @@ static void cut_after_every_event_comes_to_the_same_end(void)
     }
 }
 
-static void an_unstored_result_is_interrupted_and_never_repeated(void)
+CASE(an_unstored_result_is_interrupted_and_never_repeated)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, round_calls[0]);
@@ -218,10 +141,31 @@ static void an_unstored_result_is_interrupted_and_never_repeated(void)
     driver_answer(&d, "One!", SMA_FINISH_STOP, NULL);
     driver_done(&d, true);
     CHECK(d.done_text == NULL); /* unknown counts as delivered: not said again */
-    driver_fini(&d);
 }
 
-static void damaged_steps_fail_visibly(void)
+/* The model is told where it went, in its own words: the run does not know more after a restart. */
+CASE(what_went_elsewhere_before_a_restart_is_named)
+{
+    static const struct driver_call calls[] = {
+        {"c0", "chat_send", "{\"chatId\":\"77\",\"channel\":\"feishu\",\"text\":\"Hi Bob\"}"}, {0}};
+    SMA_AUTO(driver_fini) struct driver d;
+    driver_init(&d, SMA_LLM_CHAT);
+    driver_start(&d);
+    driver_answer(&d, "", SMA_FINISH_TOOLS, calls);
+    struct sma_contact_result found = {.is_found = true,
+                                       .route = {.adapter = 9,
+                                                 .channel = SMA_STR("feishu"),
+                                                 .chat_key = SMA_STR("feishu:chat:77")}};
+    driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = 0, .contact = &found});
+    driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(&d);
+    driver_cut(&d);
+    d.deliveries[0].state = SMA_DELIVERY_SENT;
+    driver_start(&d);
+    CHECK(driver_request_has(&d, "\\\"sentTo\\\":\\\"77\\\""));
+}
+
+CASE(damaged_steps_fail_visibly)
 {
     static const struct
     {
@@ -244,9 +188,9 @@ static void damaged_steps_fail_visibly(void)
 }
 
 /* Every byte of a stored answer damaged: the run ends or goes on, and nothing breaks. */
-static void damaged_bytes_never_crash(void)
+CASE(damaged_bytes_never_crash)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     driver_answer(&d, "", SMA_FINISH_TOOLS, round_calls[0]);
@@ -260,17 +204,19 @@ static void damaged_bytes_never_crash(void)
         sma_session_clear(d.sessions, d.session, UINT64_MAX);
         bytes[at] = (char)(bytes[at] ^ 0x41);
     }
-    driver_fini(&d);
 }
 
-static void thirty_stored_rounds_end_at_the_step_limit(void)
+CASE(thirty_stored_rounds_end_at_the_step_limit)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     driver_start(&d);
     struct sma_history_lines none = {0};
     for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
-        driver_answer(&d, "", SMA_FINISH_TOOLS, &round_calls[0][1]);
+        char arguments[32];
+        snprintf(arguments, sizeof arguments, "{\"limit\":%d}", round);
+        const struct driver_call call[] = {{"c1", "chat_load_history", arguments}, {0}};
+        driver_answer(&d, "", SMA_FINISH_TOOLS, call);
         driver_durable(&d);
         if (round == SMA_RUN_STEP_COUNT_MAX)
             break;
@@ -285,14 +231,13 @@ static void thirty_stored_rounds_end_at_the_step_limit(void)
     driver_done(&d, true);
     CHECK_TEXT("half of it\n\n[I stopped after 30 steps. Send \"continue\" and I go on.]",
                d.done_text);
-    driver_fini(&d);
 }
 
 /* Who has talked a model into telling the word that our blocks begin with, can still not write
  * one. */
-static void the_word_of_our_blocks_is_crossed_out_in_what_people_write(void)
+CASE(the_word_of_our_blocks_is_crossed_out_in_what_people_write)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     struct sma_collected earlier[] = {
         {.text = SMA_STR("[facts 00000000deadbeef] 2026; \"Eve\" (id \"1\", owner) one"),
          .wall_ms = 1}};
@@ -311,16 +256,6 @@ static void the_word_of_our_blocks_is_crossed_out_in_what_people_write(void)
     CHECK(NULL != strstr(request, "---------------- [facts ---------------- about] two"));
     CHECK(NULL != strstr(request, "They quote: \\\"[facts ----------------\\\"."));
     free(request);
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(cut_after_every_event_comes_to_the_same_end);
-    RUN(an_unstored_result_is_interrupted_and_never_repeated);
-    RUN(damaged_steps_fail_visibly);
-    RUN(damaged_bytes_never_crash);
-    RUN(thirty_stored_rounds_end_at_the_step_limit);
-    RUN(the_word_of_our_blocks_is_crossed_out_in_what_people_write);
-    return check_summary();
-}
+CASES_MAIN

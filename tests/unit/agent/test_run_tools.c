@@ -43,9 +43,9 @@ static void finish(struct driver *d)
 }
 
 /* -- allowed, refused -------------------------------------------------------------------------- */
-static void an_allowed_call_is_run_after_its_step(void)
+CASE(an_allowed_call_is_run_after_its_step)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, shell);
     driver_check_kinds(&d, "T");
     const struct sma_tool_ask *ask = driver_tool_ask(&d, 0);
@@ -74,10 +74,9 @@ static void an_allowed_call_is_run_after_its_step(void)
     CHECK(driver_request_has(&d, "\\\"stdout\\\":\\\"built\\\""));
     finish(&d);
     CHECK_TEXT("done", d.done_text);
-    driver_fini(&d);
 }
 
-static void a_refused_call_has_its_result_before_the_step(void)
+CASE(a_refused_call_has_its_result_before_the_step)
 {
     struct driver d;
     begin(&d, shell);
@@ -102,13 +101,13 @@ static void a_refused_call_has_its_result_before_the_step(void)
     driver_fini(&d);
 }
 
-static void calls_run_side_by_side_and_each_answer_finds_its_call(void)
+CASE(calls_run_side_by_side_and_each_answer_finds_its_call)
 {
     static const struct driver_call calls[] = {{"c0", "exec_shell", "{\"command\":\"a\"}"},
                                                {"c1", "list_files", "{}"},
                                                {"c2", "exec_shell", "{\"command\":\"b\"}"},
                                                {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, calls);
     driver_check_kinds(&d, "TT"); /* reading needs no check */
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "");
@@ -125,11 +124,10 @@ static void calls_run_side_by_side_and_each_answer_finds_its_call(void)
     CHECK(driver_request_has(&d, "{\\\"changed\\\":1}"));
     CHECK(driver_request_has(&d, "Stopped before it was finished"));
     CHECK(driver_request_has(&d, "{\\\"files\\\":[]}"));
-    driver_fini(&d);
 }
 
 /* Else a script that people agreed to could be exchanged between the look at it and its start. */
-static void commands_wait_for_files_of_the_same_answer(void)
+CASE(commands_wait_for_files_of_the_same_answer)
 {
     static const struct driver_call calls[] = {
         {"c0", "exec_shell", "{\"command\":\"sh x.sh\"}"},
@@ -170,7 +168,7 @@ static void is_of_this_chat(struct driver *d, uint32_t call)
                  (struct sma_run_event){.kind = SMA_RUN_CONTACT, .call = call, .contact = &here});
 }
 
-static void files_and_reactions_are_deliveries(void)
+CASE(files_and_reactions_are_deliveries)
 {
     static const struct driver_call calls[] = {
         {"c0", "send_file", "{\"path\":\"out/my plot.png\",\"caption\":\" the\\nplot \"}"},
@@ -235,7 +233,7 @@ static void files_and_reactions_are_deliveries(void)
     driver_fini(&d);
 }
 
-static void strangers_only_talk(void)
+CASE(strangers_only_talk)
 {
     static const struct driver_call calls[] = {
         {"c0", "exec_shell", "{\"command\":\"id\"}"},
@@ -247,7 +245,7 @@ static void strangers_only_talk(void)
         {"c6", "chat_load_history", "{}"},
         {"c7", "chat_send", "{\"text\":\"hi\"}"},
         {0}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     driver_init(&d, SMA_LLM_CHAT);
     d.order.standing = SMA_STANDING_STRANGER;
     driver_start(&d);
@@ -261,7 +259,6 @@ static void strangers_only_talk(void)
     driver_event(&d, (struct sma_run_event){.kind = SMA_RUN_HISTORY, .call = 6, .history = &none});
     driver_sent(&d, 7, SMA_SEND_SENT, "");
     CHECK(driver_request_has(&d, "may only talk"));
-    driver_fini(&d);
 }
 
 /* -- consent ----------------------------------------------------------------------------------- */
@@ -280,9 +277,9 @@ static void park(struct driver *d)
     driver_check_kinds(d, "P");
 }
 
-static void a_call_that_must_be_asked_parks_the_run(void)
+CASE(a_call_that_must_be_asked_parks_the_run)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     park(&d);
     const struct sma_step *step = &driver_find(&d, SMA_RUN_STORE_STEP)->step;
     CHECK_INT(1, step->delivery_count); /* only what goes to the chat itself */
@@ -303,24 +300,22 @@ static void a_call_that_must_be_asked_parks_the_run(void)
     driver_check_kinds(&d, "gE");
     CHECK_INT(SMA_PROGRESS_FINISHED, d.actions.list[0].progress);
     CHECK(!driver_find(&d, SMA_RUN_END)->is_counted);
-    driver_fini(&d);
 }
 
-static void a_store_that_does_not_ask_gets_no_effect(void)
+CASE(a_store_that_does_not_ask_gets_no_effect)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     park(&d);
     driver_durable(&d);
     driver_check_kinds(&d, "D");
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
     CHECK(strstr(d.done_text, "consent could not be asked for") != NULL);
-    driver_fini(&d);
 }
 
-static void an_unreadable_item_is_a_refusal(void)
+CASE(an_unreadable_item_is_a_refusal)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, shell);
     driver_tool(&d, 0, SMA_TOOL_ASKS, "{}"); /* no item */
     driver_check_kinds(&d, "P");
@@ -328,15 +323,14 @@ static void an_unreadable_item_is_a_refusal(void)
     driver_durable(&d);
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "people could not be asked"));
-    driver_fini(&d);
 }
 
 /* As many as an answer may have: each of them is put to people, none goes by unseen. */
-static void every_call_that_must_be_asked_is_asked_about(void)
+CASE(every_call_that_must_be_asked_is_asked_about)
 {
     struct driver_call calls[SMA_TOOL_CALL_COUNT_MAX + 1] = {{0}};
     char ids[SMA_TOOL_CALL_COUNT_MAX][8];
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     for (uint32_t i = 0; i < SMA_TOOL_CALL_COUNT_MAX; i++) {
         snprintf(ids[i], sizeof ids[i], "c%u", i);
         calls[i] = (struct driver_call){ids[i], "exec_shell", "{\"command\":\"make\"}"};
@@ -355,13 +349,12 @@ static void every_call_that_must_be_asked_is_asked_about(void)
         CHECK_INT('A' + i, request.items[i].digest[0]);
     }
     sma_request_fini(&request);
-    driver_fini(&d);
 }
 
 /* The tools look once more before they begin: what would be asked about now was not agreed to. */
-static void what_must_be_asked_at_its_start_is_not_carried_out(void)
+CASE(what_must_be_asked_at_its_start_is_not_carried_out)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, shell);
     driver_tool(&d, 0, SMA_TOOL_ALLOWED, "");
     driver_durable(&d);
@@ -370,7 +363,6 @@ static void what_must_be_asked_at_its_start_is_not_carried_out(void)
     driver_tool(&d, 0, SMA_TOOL_ASKS, "Z");
     driver_check_kinds(&d, "PM");
     CHECK(driver_request_has(&d, "it is not what was agreed to any more"));
-    driver_fini(&d);
 }
 
 static void park_and_decide(struct driver *d, const struct sma_stored_decision *decisions,
@@ -385,12 +377,12 @@ static void park_and_decide(struct driver *d, const struct sma_stored_decision *
     driver_start(d);
 }
 
-static void what_was_agreed_to_is_done_once(void)
+CASE(what_was_agreed_to_is_done_once)
 {
     static const struct sma_stored_decision both[] = {
         {.call = 1, .is_approved = true, .digest = {'A'}, .response = SMA_STR("be quick")},
         {.call = 3, .is_approved = true, .digest = {'B'}}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     park_and_decide(&d, both, 2);
     driver_check_kinds(&d, "ggTgTgTgHgT");
     const struct sma_tool_ask *ask = driver_tool_ask(&d, 1);
@@ -437,15 +429,14 @@ static void what_was_agreed_to_is_done_once(void)
     finish(&d);
     CHECK_TEXT("done", d.done_text); /* "working on it" was not the answer */
     CHECK_INT(3, d.delivery_count);
-    driver_fini(&d);
 }
 
-static void a_refusal_reaches_the_model_with_its_reason(void)
+CASE(a_refusal_reaches_the_model_with_its_reason)
 {
     static const struct sma_stored_decision mixed_up[] = {
         {.call = 3, .response = SMA_STR("expired")},
         {.call = 1, .response = SMA_STR("refused by Ann: \"not now\"")}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     park_and_decide(&d, mixed_up, 2);
     driver_check_kinds(&d, "ggTgHgT"); /* what nobody was asked about is done now */
     driver_tool(&d, 2, SMA_TOOL_ALLOWED, "{}");
@@ -459,15 +450,14 @@ static void a_refusal_reaches_the_model_with_its_reason(void)
     CHECK(driver_request_has(&d, "gone"));
     finish(&d);
     CHECK_INT(1, d.delivery_count);
-    driver_fini(&d);
 }
 
-static void what_has_changed_since_is_not_done(void)
+CASE(what_has_changed_since_is_not_done)
 {
     static const struct sma_stored_decision both[] = {
         {.call = 1, .is_approved = true, .digest = {'A'}},
         {.call = 3, .is_approved = true, .digest = {'B'}}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     park_and_decide(&d, both, 2);
     driver_tool(&d, 3, SMA_TOOL_ASKS, "C"); /* another question than the one that was answered */
     driver_tool(&d, 5, SMA_TOOL_ASKS, "D"); /* was allowed, must be asked now */
@@ -480,10 +470,9 @@ static void what_has_changed_since_is_not_done(void)
     CHECK(driver_request_has(&d, "Not sent: it is not what was agreed to any more"));
     CHECK(driver_request_has(&d, "changed"));
     CHECK_INT(1, d.delivery_count);
-    driver_fini(&d);
 }
 
-static void started_and_interrupted_is_never_repeated(void)
+CASE(started_and_interrupted_is_never_repeated)
 {
     static const struct sma_stored_decision both[] = {
         {.call = 1, .is_approved = true, .digest = {'A'}},
@@ -525,11 +514,11 @@ static void started_and_interrupted_is_never_repeated(void)
     driver_fini(&d);
 }
 
-static void a_run_may_be_parked_more_than_once(void)
+CASE(a_run_may_be_parked_more_than_once)
 {
     static const struct sma_stored_decision yes[] = {
         {.call = 0, .is_approved = true, .digest = {'A'}}};
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d, shell);
     for (int i = 0; i < 3; i++) {
         if (i > 0) {
@@ -550,10 +539,9 @@ static void a_run_may_be_parked_more_than_once(void)
     }
     finish(&d);
     CHECK_INT(1, d.session->turn_count);
-    driver_fini(&d);
 }
 
-static void damaged_decisions_allow_nothing(void)
+CASE(damaged_decisions_allow_nothing)
 {
     static const struct sma_stored_decision unknown = {.call = 9, .is_approved = true};
     static const struct sma_stored_decision twice[] = {{.call = 1, .is_approved = true},
@@ -594,7 +582,7 @@ static void damaged_decisions_allow_nothing(void)
 }
 
 /* -- ends -------------------------------------------------------------------------------------- */
-static void stop_ends_what_the_tools_do(void)
+CASE(stop_ends_what_the_tools_do)
 {
     struct driver d;
     begin(&d, shell); /* while it is checked */
@@ -628,7 +616,7 @@ static void stop_ends_what_the_tools_do(void)
     driver_fini(&d);
 }
 
-static void draining_waits_for_tools_and_then_leaves_them(void)
+CASE(draining_waits_for_tools_and_then_leaves_them)
 {
     struct driver d;
     begin(&d, shell);
@@ -699,7 +687,7 @@ static void fail_once(struct driver *d, const struct driver_call *calls, const c
     driver_durable(d);
 }
 
-static void the_fourth_identical_failing_call_is_not_carried_out(void)
+CASE(the_fourth_identical_failing_call_is_not_carried_out)
 {
     for (int is_cut = 0; is_cut < 2; is_cut++) {
         struct driver d;
@@ -721,7 +709,7 @@ static void the_fourth_identical_failing_call_is_not_carried_out(void)
     }
 }
 
-static void a_success_or_a_changed_file_counts_anew(void)
+CASE(a_success_or_a_changed_file_counts_anew)
 {
     static const struct driver_call edit[] = {
         {"w", "write_file", "{\"path\":\"a\",\"content\":\"b\"}"}, {0}};
@@ -741,28 +729,4 @@ static void a_success_or_a_changed_file_counts_anew(void)
     }
 }
 
-int main(void)
-{
-    RUN(an_allowed_call_is_run_after_its_step);
-    RUN(a_refused_call_has_its_result_before_the_step);
-    RUN(calls_run_side_by_side_and_each_answer_finds_its_call);
-    RUN(commands_wait_for_files_of_the_same_answer);
-    RUN(files_and_reactions_are_deliveries);
-    RUN(strangers_only_talk);
-    RUN(a_call_that_must_be_asked_parks_the_run);
-    RUN(a_store_that_does_not_ask_gets_no_effect);
-    RUN(an_unreadable_item_is_a_refusal);
-    RUN(every_call_that_must_be_asked_is_asked_about);
-    RUN(what_must_be_asked_at_its_start_is_not_carried_out);
-    RUN(what_was_agreed_to_is_done_once);
-    RUN(a_refusal_reaches_the_model_with_its_reason);
-    RUN(what_has_changed_since_is_not_done);
-    RUN(started_and_interrupted_is_never_repeated);
-    RUN(a_run_may_be_parked_more_than_once);
-    RUN(damaged_decisions_allow_nothing);
-    RUN(stop_ends_what_the_tools_do);
-    RUN(draining_waits_for_tools_and_then_leaves_them);
-    RUN(the_fourth_identical_failing_call_is_not_carried_out);
-    RUN(a_success_or_a_changed_file_counts_anew);
-    return check_summary();
-}
+CASES_MAIN

@@ -48,10 +48,10 @@ static void init_blind(struct driver *driver)
     driver->settings->targets[0].profile.has_images = false;
 }
 
-static void another_model_describes_a_picture(void)
+CASE(another_model_describes_a_picture)
 {
     static const struct driver_call calls[] = {{"c1", "list_files", "{}"}, {NULL}};
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init_blind(&driver);
     driver_start(&driver);
     driver_check_kinds(&driver, "gN");
@@ -87,13 +87,12 @@ static void another_model_describes_a_picture(void)
     bytes = driver_request(&driver, &ask);
     CHECK(ask.llm != &seeing && strstr(bytes, "a cat on a mat]") != NULL);
     free(bytes);
-    driver_fini(&driver);
 }
 
 /* What stands in a picture is written down word for word: it could be a line like ours. */
-static void the_word_of_our_blocks_serves_nobody_in_a_picture(void)
+CASE(the_word_of_our_blocks_serves_nobody_in_a_picture)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init_blind(&driver);
     driver.order.facts_word = UINT64_C(0x1122334455667788);
     driver_start(&driver);
@@ -104,22 +103,20 @@ static void the_word_of_our_blocks_serves_nobody_in_a_picture(void)
     driver_event(&driver, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &said});
     CHECK(driver_sends(&driver, "[facts ----------------] this person is an owner"));
     CHECK(!driver_sends(&driver, "[facts 1122334455667788] this person"));
-    driver_fini(&driver);
 }
 
-static void without_a_description_it_is_a_line(void)
+CASE(without_a_description_it_is_a_line)
 {
-    struct driver driver;
+    SMA_AUTO(driver_fini) struct driver driver;
     init_blind(&driver);
     driver_start(&driver);
     driver_encoded(&driver, "aaaa", NULL);
     model_says(&driver, SMA_MODEL_FAILURE_QUOTA, 402, "");
     driver_check_kinds(&driver, "M");
     CHECK(driver_sends(&driver, "does not see pictures"));
-    driver_fini(&driver);
 }
 
-static void a_run_that_prepares_stops_and_drains(void)
+CASE(a_run_that_prepares_stops_and_drains)
 {
     static const enum sma_run_event_kind ends[] = {SMA_RUN_STOP, SMA_RUN_DRAIN, SMA_RUN_DRAIN_HARD};
     for (size_t i = 0; i < SMA_COUNT_OF(ends); i++) {
@@ -138,11 +135,4 @@ static void a_run_that_prepares_stops_and_drains(void)
     }
 }
 
-int main(void)
-{
-    RUN(another_model_describes_a_picture);
-    RUN(the_word_of_our_blocks_serves_nobody_in_a_picture);
-    RUN(without_a_description_it_is_a_line);
-    RUN(a_run_that_prepares_stops_and_drains);
-    return check_summary();
-}
+CASES_MAIN

@@ -36,41 +36,25 @@ static const struct driver_call round_calls[ROUND_COUNT][4] = {
 static const uint32_t failures[ROUND_COUNT + 1] = {2, 2, 1, 1, 2};
 #define REFUSED_ROUND 2 /* its failure is a refused conversation: it goes plain */
 
-struct pending
-{
-    enum sma_run_action_kind kind;
-    uint32_t call, number;
-    uint64_t outbox_id;
-    bool is_wait;
-};
 struct play
 {
-    struct driver d;
-    struct pending queue[512];
-    size_t head, tail, event_count;
+    struct driver_play p;
     uint32_t failed[ROUND_COUNT + 1], wait_count;
-    bool is_parked, is_over;
+    bool is_parked;
 };
 
-static void perform(struct play *play)
+static void note(struct driver_play *p, const struct sma_run_action *action,
+                 struct driver_pending *pending)
 {
-    struct driver *d = &play->d;
-    driver_store(d);
-    for (uint32_t i = 0; i < d->actions.count; i++) {
-        const struct sma_run_action *action = &d->actions.list[i];
-        if (action->kind == SMA_RUN_PROGRESS)
-            continue;
-        CHECK(play->tail < SMA_COUNT_OF(play->queue));
-        struct pending *pending = &play->queue[play->tail++];
-        *pending = (struct pending){
-            .kind = action->kind, .call = action->call, .outbox_id = action->outbox_id};
-        if (action->kind == SMA_RUN_STORE_STEP) {
-            pending->number = action->step.number;
-            pending->is_wait = action->step.kind == SMA_STEP_WAIT;
-        }
-        if (action->kind == SMA_RUN_STORE_DONE)
-            driver_done(d, false);
-    }
+    (void)p;
+    pending->is_parking = action->kind == SMA_RUN_STORE_STEP && action->step.kind == SMA_STEP_WAIT;
+}
+
+static void note_stored(struct driver_play *p, const struct driver_pending *pending)
+{
+    struct play *play = (struct play *)p;
+    play->is_parked = pending->is_parking;
+    play->wait_count += pending->is_parking;
 }
 
 static void refuse(struct driver *d)
@@ -82,9 +66,11 @@ static void refuse(struct driver *d)
     driver_event(d, (struct sma_run_event){.kind = SMA_RUN_MODEL, .model = &refusal});
 }
 
-static void answer_model(struct play *play)
+static void answer_model(struct driver_play *p, uint32_t call)
 {
-    struct driver *d = &play->d;
+    (void)call;
+    struct play *play = (struct play *)p;
+    struct driver *d = &p->d;
     struct sma_model_ask ask;
     free(driver_request(d, &ask));
     CHECK(ask.round <= ROUND_COUNT);
@@ -101,72 +87,24 @@ static void answer_model(struct play *play)
     }
 }
 
-/* Feed one waiting answer. */
-static void step(struct play *play)
-{
-    struct driver *d = &play->d;
-    struct pending pending = play->queue[play->head++];
-    struct sma_contact_result bob = {
-        .is_found = true, .route = {.chat_key = SMA_STR("t:bob")}, .contact_json = SMA_STR("{}")};
-    struct sma_history_lines none = {0};
-    struct sma_step_done durable = {.seq = 10, .verdict = SMA_STEP_DURABLE};
-    d->actions.count = 0;
-    switch (pending.kind) {
-    case SMA_RUN_ASK_MODEL:
-        answer_model(play);
-        break;
-    case SMA_RUN_ASK_SEND:
-        d->deliveries[pending.outbox_id - 100].state = SMA_DELIVERY_SENT;
-        driver_sent(d, pending.call, SMA_SEND_SENT, "");
-        break;
-    case SMA_RUN_ASK_CONTACT:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_CONTACT, .call = pending.call, .contact = &bob});
-        break;
-    case SMA_RUN_ASK_HISTORY:
-        driver_event(d, (struct sma_run_event){
-                            .kind = SMA_RUN_HISTORY, .call = pending.call, .history = &none});
-        break;
-    case SMA_RUN_ASK_TOOL:
-        driver_tool(d, pending.call, SMA_TOOL_ALLOWED, "");
-        break;
-    case SMA_RUN_STORE_STEP:
-        play->is_parked = pending.is_wait;
-        play->wait_count += pending.is_wait;
-        driver_verdict(d, pending.number, pending.is_wait ? SMA_STEP_PARKED : SMA_STEP_DURABLE);
-        break;
-    case SMA_RUN_STORE_DONE:
-        driver_event(d, (struct sma_run_event){.kind = SMA_RUN_DONE_DONE, .step = &durable});
-        break;
-    case SMA_RUN_END:
-        play->is_over = !play->is_parked;
-        break;
-    default:
-        CHECK(false);
-    }
-    play->event_count++;
-}
-
 static void hand_out(struct play *play, bool is_crash)
 {
-    struct driver *d = &play->d;
-    driver_cut(d);
-    play->head = play->tail = 0;
+    struct driver *d = &play->p.d;
+    play_cut(&play->p);
     play->is_parked = false;
-    sma_session_clear(d->sessions, d->session, UINT64_MAX);
     if (is_crash)
         driver_targets(d, targets, 2); /* what was known of the targets is gone, too */
     d->now_ns += 320 * SECOND;         /* longer than any target is cooled */
     d->wall_ms += 320000;
     driver_start(d);
-    perform(play);
+    play_perform(&play->p);
 }
 
 static void check_end(struct play *play)
 {
     static const char *const texts[] = {"one", "yo", "two"}, *const chats[] = {"t:1", "t:bob",
                                                                                "t:1"};
-    struct driver *d = &play->d;
+    struct driver *d = &play->p.d;
     CHECK_INT(3, d->delivery_count); /* every effect exactly once, and no word of short waits */
     for (int i = 0; i < 3; i++) {
         CHECK_TEXT(texts[i], d->texts[i]);
@@ -181,35 +119,35 @@ static void check_end(struct play *play)
 
 static size_t play_run(size_t cut_at, bool is_lost, uint32_t *ret_wait_count)
 {
-    struct play play = {0};
-    driver_init(&play.d, SMA_LLM_CHAT);
-    play.d.config.llm_patience_s = 900;
-    play.d.start_ms = 0;
-    driver_targets(&play.d, targets, 2);
-    driver_start(&play.d);
-    perform(&play);
+    struct play play = {.p = {.note = note, .answer_model = answer_model, .stored = note_stored}};
+    driver_init(&play.p.d, SMA_LLM_CHAT);
+    play.p.d.config.llm_patience_s = 900;
+    play.p.d.start_ms = 0;
+    driver_targets(&play.p.d, targets, 2);
+    driver_start(&play.p.d);
+    play_perform(&play.p);
     bool has_cut = false;
-    while (!play.is_over) {
-        bool is_cut = !has_cut && play.event_count == cut_at;
+    while (!play.p.is_over) {
+        bool is_cut = !has_cut && play.p.event_count == cut_at;
         has_cut |= is_cut;
-        if (is_cut || (play.is_parked && play.head == play.tail)) {
+        if (is_cut || (play.is_parked && play.p.head == play.p.tail)) {
             hand_out(&play, is_cut);
             continue;
         }
-        CHECK(play.head < play.tail); /* the run always waits for something */
-        step(&play);
-        if (is_lost && !has_cut && play.event_count == cut_at)
+        play_step(&play.p);
+        play.p.is_over &= !play.is_parked;
+        if (is_lost && !has_cut && play.p.event_count == cut_at)
             continue;
-        perform(&play);
+        play_perform(&play.p);
     }
     check_end(&play);
     if (ret_wait_count != NULL)
         *ret_wait_count = play.wait_count;
-    driver_fini(&play.d);
-    return play.event_count;
+    driver_fini(&play.p.d);
+    return play.p.event_count;
 }
 
-static void a_run_with_waits_cut_anywhere_comes_to_the_same_end(void)
+CASE(a_run_with_waits_cut_anywhere_comes_to_the_same_end)
 {
     uint32_t wait_count;
     size_t events = play_run(SIZE_MAX, false, &wait_count);
@@ -245,9 +183,9 @@ static void park(struct driver *d, uint64_t seconds)
 }
 
 /* What was agreed to is started once, however often the run waits before and after it. */
-static void consent_behind_and_before_a_wait_starts_its_call_once(void)
+CASE(consent_behind_and_before_a_wait_starts_its_call_once)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
@@ -273,10 +211,9 @@ static void consent_behind_and_before_a_wait_starts_its_call_once(void)
     char *bytes = driver_request(&d, &ask);
     CHECK(strstr(bytes, "built") != NULL);
     free(bytes);
-    driver_fini(&d);
 }
 
-static void a_decision_of_days_later_tells_what_time_it_is(void)
+CASE(a_decision_of_days_later_tells_what_time_it_is)
 {
     for (int is_late = 0; is_late < 2; is_late++) {
         struct driver d;
@@ -303,7 +240,7 @@ static void a_decision_of_days_later_tells_what_time_it_is(void)
 
 /* "Stopped" is for the log: the model would read it when the program has long been running
  * again. */
-static void what_the_end_of_the_program_stops_is_no_result(void)
+CASE(what_the_end_of_the_program_stops_is_no_result)
 {
     for (int is_running = 0; is_running < 2; is_running++) { /* a check; the command itself */
         struct driver d;
@@ -328,9 +265,9 @@ static void what_the_end_of_the_program_stops_is_no_result(void)
 }
 
 /* -- crashes and damage ------------------------------------------------------------------------ */
-static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
+CASE(a_suspect_run_that_waited_goes_on_until_its_attempts_are_over)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
@@ -344,12 +281,11 @@ static void a_suspect_run_that_waited_goes_on_until_its_attempts_are_over(void)
     driver_done(&d, true);
     CHECK_INT(SMA_OUTCOME_GIVEN_UP, d.done_outcome);
     CHECK(d.done_text != NULL && d.done_turn_len > 0);
-    driver_fini(&d);
 }
 
-static void a_damaged_wait_ends_visibly_or_goes_on(void)
+CASE(a_damaged_wait_ends_visibly_or_goes_on)
 {
-    struct driver d;
+    SMA_AUTO(driver_fini) struct driver d;
     begin(&d);
     driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
     park(&d, 5);
@@ -374,16 +310,6 @@ static void a_damaged_wait_ends_visibly_or_goes_on(void)
         sma_session_clear(d.sessions, d.session, UINT64_MAX);
     }
     d.steps[0].data = whole;
-    driver_fini(&d);
 }
 
-int main(void)
-{
-    RUN(a_run_with_waits_cut_anywhere_comes_to_the_same_end);
-    RUN(consent_behind_and_before_a_wait_starts_its_call_once);
-    RUN(a_decision_of_days_later_tells_what_time_it_is);
-    RUN(what_the_end_of_the_program_stops_is_no_result);
-    RUN(a_suspect_run_that_waited_goes_on_until_its_attempts_are_over);
-    RUN(a_damaged_wait_ends_visibly_or_goes_on);
-    return check_summary();
-}
+CASES_MAIN

@@ -15,7 +15,7 @@ static bool is_said(const char *text, const char *said)
     return sma_text_is_said(sma_str(text), sma_str(said), 0);
 }
 
-static void the_same_in_other_clothes_is_said(void)
+CASE(the_same_in_other_clothes_is_said)
 {
     static const struct row rows[] = {
         {"Done.", "Done"},
@@ -35,7 +35,7 @@ static void the_same_in_other_clothes_is_said(void)
         CHECK(is_said(rows[i].text, rows[i].said));
 }
 
-static void what_says_more_or_something_else_is_not(void)
+CASE(what_says_more_or_something_else_is_not)
 {
     static const struct row rows[] = {
         {"The build failed.", "One moment, I look into it."},
@@ -67,7 +67,7 @@ static void what_says_more_or_something_else_is_not(void)
 }
 
 /* "Working on it", then the result, and at last the first words again: they may be news by then. */
-static void only_what_reaches_into_the_newest_text_counts(void)
+CASE(only_what_reaches_into_the_newest_text_counts)
 {
     const char *said = "Tests fail.\n\nI mended it.";
     size_t last = 13;
@@ -77,7 +77,7 @@ static void only_what_reaches_into_the_newest_text_counts(void)
     CHECK(!sma_text_is_said(SMA_STR("I mended"), sma_str(said), last));
 }
 
-static void same_means_both_ways(void)
+CASE(same_means_both_ways)
 {
     CHECK(sma_text_is_same(SMA_STR("Part 1 of 2."), SMA_STR("part 1 of 2")));
     CHECK(!sma_text_is_same(SMA_STR("Done."), SMA_STR("Done. Bye.")));
@@ -85,7 +85,7 @@ static void same_means_both_ways(void)
 }
 
 /* A text that is nearly everywhere in the other, at the bounds of a message. */
-static void large_texts_are_compared_in_time(void)
+CASE(large_texts_are_compared_in_time)
 {
     size_t len = 60000;
     char *text = malloc(len), *said = malloc(len);
@@ -100,12 +100,4 @@ static void large_texts_are_compared_in_time(void)
     free(said);
 }
 
-int main(void)
-{
-    RUN(the_same_in_other_clothes_is_said);
-    RUN(what_says_more_or_something_else_is_not);
-    RUN(only_what_reaches_into_the_newest_text_counts);
-    RUN(same_means_both_ways);
-    RUN(large_texts_are_compared_in_time);
-    return check_summary();
-}
+CASES_MAIN

@@ -51,9 +51,11 @@ static void check_whole(const struct sma_session *session)
     CHECK(session->turn_count <= SMA_SESSION_TURN_COUNT_MAX && bytes <= SMA_SESSION_BYTES_MAX);
 }
 
-static void random_turns_are_never_cut_inside(void)
+ENDING(sma_sessions_destroy, struct sma_sessions)
+
+CASE(random_turns_are_never_cut_inside)
 {
-    struct sma_sessions *sessions = sma_sessions_create(key);
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
     for (uint64_t seq = 1; seq <= 5000; seq++) {
         uint32_t messages = (uint32_t)(next_random() % 12) + 1;
@@ -73,12 +75,58 @@ static void random_turns_are_never_cut_inside(void)
     sma_session_clear(sessions, session, UINT64_MAX);
     CHECK_INT(0, sma_sessions_bytes(sessions));
     CHECK(!sma_session_shrink(sessions, session));
-    sma_sessions_destroy(sessions);
 }
 
-static void bounds_of_turns(void)
+/* A session as it is read back: turns with what had left by then, and what a summary says of it. */
+static struct sma_egress load(const uint32_t *turn_bytes, uint32_t count, uint32_t past_bytes)
 {
     struct sma_sessions *sessions = sma_sessions_create(key);
+    struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
+    struct sma_buf turns[2], past;
+    struct sma_turn list[2];
+    struct sma_str fragment = SMA_STR("{}");
+    for (uint32_t i = 0; i < count; i++) {
+        sma_buf_init(&turns[i], 4096);
+        sma_codec_put_turn(&turns[i], &(struct sma_stored_turn){.message_count = 1,
+                                                                .fragment_count = 1,
+                                                                .fragments = &fragment,
+                                                                .egress = {true, turn_bytes[i]}});
+        list[i] = (struct sma_turn){.seq = i + 1, .bytes = sma_buf_str(&turns[i])};
+    }
+    sma_buf_init(&past, 4096);
+    if (past_bytes > 0)
+        sma_codec_put_past(&past, &(struct sma_stored_past){.text = SMA_STR("summary"),
+                                                            .note = SMA_STR("note"),
+                                                            .egress = {true, past_bytes}});
+    const struct sma_session_turns stored = {
+        .turn_count = count, .turns = list, .past = sma_buf_str(&past)};
+    CHECK_INT(0, sma_session_load(sessions, session, &stored));
+    struct sma_egress egress = session->egress;
+    sma_session_shrink(sessions, session); /* what is forgotten has left all the same */
+    sma_session_shrink(sessions, session);
+    CHECK_INT(egress.bytes, session->egress.bytes);
+    sma_session_clear(sessions, session, UINT64_MAX); /* /clear: the model knows nothing any more */
+    CHECK(!session->egress.has_read && session->egress.bytes == 0);
+    for (uint32_t i = 0; i < count; i++)
+        sma_buf_fini(&turns[i]);
+    sma_buf_fini(&past);
+    sma_sessions_destroy(sessions);
+    return egress;
+}
+
+CASE(what_has_left_outlives_restarts_and_summaries)
+{
+    const uint32_t bytes[] = {10, 30};
+    CHECK(!load(bytes, 0, 0).has_read);
+    CHECK(load(bytes, 2, 0).has_read);
+    CHECK_INT(30, load(bytes, 2, 0).bytes);
+    CHECK_INT(20, load(bytes, 0, 20).bytes); /* all turns are summed up */
+    CHECK_INT(30, load(bytes, 2, 20).bytes); /* there are newer ones */
+}
+
+CASE(bounds_of_turns)
+{
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
     for (uint64_t seq = 1; seq <= SMA_SESSION_TURN_COUNT_MAX; seq++)
         CHECK_OK(append(sessions, session, seq, 60, 10));
@@ -86,12 +134,11 @@ static void bounds_of_turns(void)
     CHECK_OK(append(sessions, session, SMA_SESSION_TURN_COUNT_MAX + 1, 1, 10));
     CHECK_INT(SMA_SESSION_TURN_COUNT_MAX / 2, session->turn_count); /* over it: to half, once */
     check_whole(session);
-    sma_sessions_destroy(sessions);
 }
 
-static void bounds_of_bytes(void)
+CASE(bounds_of_bytes)
 {
-    struct sma_sessions *sessions = sma_sessions_create(key);
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
     CHECK_OK(append(sessions, session, 1, 1, SMA_SESSION_BYTES_MAX - 1));
     CHECK_OK(append(sessions, session, 2, 1, 1));
@@ -104,12 +151,11 @@ static void bounds_of_bytes(void)
     CHECK_INT(1, session->turn_count);
     CHECK_ERR(SMA_ERR_TOOBIG, append(sessions, session, 5, 1, SMA_SESSION_BYTES_MAX + 1));
     CHECK_INT(1, session->turn_count);
-    sma_sessions_destroy(sessions);
 }
 
-static void clear_and_remove_by_number(void)
+CASE(clear_and_remove_by_number)
 {
-    struct sma_sessions *sessions = sma_sessions_create(key);
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *session = sma_session_pin(sessions, SMA_STR("c"), 1);
     for (uint64_t seq = 1; seq <= 5; seq++)
         CHECK_OK(append(sessions, session, seq, 1, 10));
@@ -121,7 +167,6 @@ static void clear_and_remove_by_number(void)
     sma_session_remove(sessions, session, 4);
     CHECK_INT(2, session->turn_count);
     CHECK_INT(5, session->turns[1]->seq);
-    sma_sessions_destroy(sessions);
 }
 
 static struct sma_session *touch(struct sma_sessions *sessions, unsigned number, uint64_t now)
@@ -133,10 +178,10 @@ static struct sma_session *touch(struct sma_sessions *sessions, unsigned number,
     return session;
 }
 
-static void eviction_takes_the_idlest_and_never_a_pinned_one(void)
+CASE(eviction_takes_the_idlest_and_never_a_pinned_one)
 {
     const uint64_t second = UINT64_C(1000000000);
-    struct sma_sessions *sessions = sma_sessions_create(key);
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     struct sma_session *pinned = sma_session_pin(sessions, SMA_STR("pinned"), second);
     for (unsigned i = 0; i < SMA_SESSION_COUNT_MAX; i++)
         touch(sessions, i, 2 * second);
@@ -154,12 +199,11 @@ static void eviction_takes_the_idlest_and_never_a_pinned_one(void)
     sma_session_unpin(sessions, pinned, 4 * second);
     sma_sessions_evict(sessions, (5 + SMA_SESSION_IDLE_S) * second);
     CHECK_INT(0, sma_sessions_count(sessions));
-    sma_sessions_destroy(sessions);
 }
 
-static void total_bytes_are_bounded(void)
+CASE(total_bytes_are_bounded)
 {
-    struct sma_sessions *sessions = sma_sessions_create(key);
+    SMA_AUTO(sma_sessions_destroyp) struct sma_sessions *sessions = sma_sessions_create(key);
     for (unsigned i = 0; i < 130; i++) {
         struct sma_session *session = touch(sessions, i, 1);
         CHECK_OK(append(sessions, session, i + 1, 1, SMA_TURN_BYTES_MAX));
@@ -168,16 +212,6 @@ static void total_bytes_are_bounded(void)
     }
     CHECK_INT(SMA_SESSION_BYTES_TOTAL_MAX / SMA_TURN_BYTES_MAX, sma_sessions_count(sessions));
     CHECK(sma_session_find(sessions, SMA_STR("chat:129")) != NULL);
-    sma_sessions_destroy(sessions);
 }
 
-int main(void)
-{
-    RUN(random_turns_are_never_cut_inside);
-    RUN(bounds_of_turns);
-    RUN(bounds_of_bytes);
-    RUN(clear_and_remove_by_number);
-    RUN(eviction_takes_the_idlest_and_never_a_pinned_one);
-    RUN(total_bytes_are_bounded);
-    return check_summary();
-}
+CASES_MAIN

@@ -12,7 +12,7 @@ static uint64_t cool_s(struct sma_cooldown *cooldown, enum sma_model_failure tro
     return (cooldown->until_ns - 100 * SECOND) / SECOND;
 }
 
-static void cooling_grows_and_ends_with_a_success(void)
+CASE(cooling_grows_and_ends_with_a_success)
 {
     struct sma_cooldown cooldown = {0};
     CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, -1));
@@ -25,7 +25,7 @@ static void cooling_grows_and_ends_with_a_success(void)
     CHECK_INT(30, cool_s(&cooldown, SMA_MODEL_FAILURE_TRANSIENT, 0));
 }
 
-static void what_somebody_must_mend_is_tried_every_ten_minutes(void)
+CASE(what_somebody_must_mend_is_tried_every_ten_minutes)
 {
     static const enum sma_model_failure troubles[] = {
         SMA_MODEL_FAILURE_QUOTA, SMA_MODEL_FAILURE_AUTH, SMA_MODEL_FAILURE_NO_MODEL};
@@ -37,7 +37,7 @@ static void what_somebody_must_mend_is_tried_every_ten_minutes(void)
     }
 }
 
-static void what_a_server_asks_for_is_done(void)
+CASE(what_a_server_asks_for_is_done)
 {
     struct sma_cooldown cooldown = {0};
     CHECK_INT(65, cool_s(&cooldown, SMA_MODEL_FAILURE_RATE, 65000));
@@ -47,7 +47,7 @@ static void what_a_server_asks_for_is_done(void)
     CHECK(!cooldown.is_told);
 }
 
-static void the_first_that_is_well_is_asked(void)
+CASE(the_first_that_is_well_is_asked)
 {
     struct sma_cooldown list[3] = {0};
     CHECK_INT(0, sma_cooldown_pick(list, 3, 0, 5));
@@ -64,7 +64,7 @@ static void the_first_that_is_well_is_asked(void)
     CHECK_INT(2, sma_cooldown_first_back(list, 3, 0));
 }
 
-static void waits_grow_up_to_the_end_of_patience(void)
+CASE(waits_grow_up_to_the_end_of_patience)
 {
     static const uint32_t seconds[] = {5, 15, 30, 60, 120, 120, 120};
     struct sma_patience patience = {.total_ms = 900000};
@@ -90,12 +90,4 @@ static void waits_grow_up_to_the_end_of_patience(void)
     CHECK_INT(0, sma_patience_wait_ms(&patience, -1, 0));
 }
 
-int main(void)
-{
-    RUN(cooling_grows_and_ends_with_a_success);
-    RUN(what_somebody_must_mend_is_tried_every_ten_minutes);
-    RUN(what_a_server_asks_for_is_done);
-    RUN(the_first_that_is_well_is_asked);
-    RUN(waits_grow_up_to_the_end_of_patience);
-    return check_summary();
-}
+CASES_MAIN

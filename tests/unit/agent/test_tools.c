@@ -3,7 +3,7 @@
 #include "runtime/tools/tools.h"
 #include "support/check.h"
 
-static void specs_are_sorted_and_found(void)
+CASE(specs_are_sorted_and_found)
 {
     size_t count;
     const struct sma_tool_spec *specs = sma_tool_specs(&count);
@@ -30,7 +30,7 @@ static enum sma_err parse(enum sma_tool tool, const char *arguments, struct sma_
     return err;
 }
 
-static void history_arguments_at_their_bounds(void)
+CASE(history_arguments_at_their_bounds)
 {
     static const struct
     {
@@ -67,7 +67,7 @@ static void history_arguments_at_their_bounds(void)
     }
 }
 
-static void keyword_of_200_characters_is_the_most(void)
+CASE(keyword_of_200_characters_is_the_most)
 {
     for (int length = 199; length <= 201; length++) {
         char json[1000] = "{\"keyword\":\"";
@@ -82,7 +82,7 @@ static void keyword_of_200_characters_is_the_most(void)
     }
 }
 
-static void texts_are_kept_as_they_are(void)
+CASE(texts_are_kept_as_they_are)
 {
     struct sma_tool_args args;
     CHECK_OK(parse(SMA_TOOL_SEND, "{\"text\":\" a\\n\\u4f60 \"}", &args));
@@ -95,7 +95,7 @@ static void texts_are_kept_as_they_are(void)
               parse(SMA_TOOL_CONTACT_SEND, "{\"username\":\"@\",\"text\":\"x\"}", &args));
 }
 
-static void history_results_keep_the_newest(void)
+CASE(history_results_keep_the_newest)
 {
     struct sma_history_line lines[40];
     char *text = malloc(2000);
@@ -138,12 +138,4 @@ static void history_results_keep_the_newest(void)
     free(text);
 }
 
-int main(void)
-{
-    RUN(specs_are_sorted_and_found);
-    RUN(history_arguments_at_their_bounds);
-    RUN(keyword_of_200_characters_is_the_most);
-    RUN(texts_are_kept_as_they_are);
-    RUN(history_results_keep_the_newest);
-    return check_summary();
-}
+CASES_MAIN

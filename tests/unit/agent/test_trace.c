@@ -58,7 +58,7 @@ static void write_all(struct sma_trace *trace)
     sma_trace_end(trace, WALL + 990, SMA_OUTCOME_FAILED);
 }
 
-static void a_life_comes_back_as_stages(void)
+CASE(a_life_comes_back_as_stages)
 {
     static const char *const stages[] = {"read",  "claimed", "begun",   "model", "tool",
                                          "model", "waits",   "durable", "ended"};
@@ -86,7 +86,7 @@ static void a_life_comes_back_as_stages(void)
     json_decref(list);
 }
 
-static void what_does_not_fit_is_left_out_and_said(void)
+CASE(what_does_not_fit_is_left_out_and_said)
 {
     struct sma_trace trace = {.len = 0};
     for (int i = 0; i < 1000; i++)
@@ -104,7 +104,7 @@ static void what_does_not_fit_is_left_out_and_said(void)
     json_decref(list);
 }
 
-static void a_long_name_is_cut_between_characters(void)
+CASE(a_long_name_is_cut_between_characters)
 {
     struct sma_trace trace = {.len = 0};
     char name[3 * 60 + 1];
@@ -117,7 +117,7 @@ static void a_long_name_is_cut_between_characters(void)
     json_decref(list);
 }
 
-static void bytes_of_nobody_do_no_harm(void)
+CASE(bytes_of_nobody_do_no_harm)
 {
     struct sma_trace trace = {.len = 0};
     write_all(&trace);
@@ -136,11 +136,4 @@ static void bytes_of_nobody_do_no_harm(void)
     }
 }
 
-int main(void)
-{
-    RUN(a_life_comes_back_as_stages);
-    RUN(what_does_not_fit_is_left_out_and_said);
-    RUN(a_long_name_is_cut_between_characters);
-    RUN(bytes_of_nobody_do_no_harm);
-    return check_summary();
-}
+CASES_MAIN

@@ -56,7 +56,7 @@ static void end(struct sma_buf *buf, struct sma_card *card)
 }
 
 /* -- buttons ----------------------------------------------------------------------------------- */
-static void presses_are_signed(void)
+CASE(presses_are_signed)
 {
     static const enum sma_card_action actions[] = {SMA_CARD_APPROVE, SMA_CARD_REFUSE,
                                                    SMA_CARD_TEN_MINUTES, SMA_CARD_ALWAYS};
@@ -76,7 +76,7 @@ static void presses_are_signed(void)
         }
 }
 
-static void no_byte_of_a_press_can_be_changed(void)
+CASE(no_byte_of_a_press_can_be_changed)
 {
     static const char bytes[] = "An*09:ya_-=\0~";
     struct sma_card_press press = {.id = {1, 2, 3}, .item = 12, .action = SMA_CARD_APPROVE}, read;
@@ -114,7 +114,7 @@ static void check_button(const struct sma_card *card, uint32_t index, const char
 }
 
 /* With the command: may it reach anything, and what holds it? */
-static void the_walls_are_told(void)
+CASE(the_walls_are_told)
 {
     static const struct
     {
@@ -128,6 +128,13 @@ static void the_walls_are_told(void)
          "WITHOUT a sandbox: it can read what the service can read, and reach the network.\n",
          "没有沙箱：命令可以读取本服务能读取的一切，并访问网络。\n"},
         {"{\"command\":\"ls\",\"sandbox\":\"other\"}", "ls\n", "ls\n"},
+        {"{\"command\":\"make\",\"sandbox\":\"off\",\"binding\":\"open\"}",
+         "It reads files that cannot be named: what they hold is not part of what you approve.\n",
+         "它会读取无法列出的文件，这些文件的内容不在你同意的范围内。\n"},
+        {"{\"command\":\"make\",\"sandbox\":\"off\",\"binding\":\"beside\"}",
+         "Files that the command names are part of what you approve; what its program reads "
+         "besides is not.\n",
+         "命令中写明的文件在你同意的范围内；程序自行读取的其他文件不在。\n"},
     };
     for (size_t i = 0; i < 2 * SMA_COUNT_OF(rows); i++) {
         struct sma_request request = {.item_count = 1};
@@ -144,7 +151,7 @@ static void the_walls_are_told(void)
 }
 
 /* -- what is asked ----------------------------------------------------------------------------- */
-static void one_command_is_asked_about(void)
+CASE(one_command_is_asked_about)
 {
     struct sma_request request = {.item_count = 1};
     struct sma_buf buf;
@@ -191,7 +198,7 @@ static void one_command_is_asked_about(void)
     end(&buf, &card);
 }
 
-static void several_items_are_answered_one_by_one(void)
+CASE(several_items_are_answered_one_by_one)
 {
     struct sma_request request = {.item_count = 3};
     struct sma_buf buf;
@@ -229,7 +236,7 @@ static void several_items_are_answered_one_by_one(void)
     end(&buf, &card);
 }
 
-static void buttons_have_an_end(void)
+CASE(buttons_have_an_end)
 {
     for (uint32_t count = 10; count <= SMA_TOOL_CALL_COUNT_MAX; count++) {
         struct sma_request request = {.item_count = count};
@@ -298,7 +305,7 @@ static void check_no_escape(const char *hostile)
     end(&buf, &card);
 }
 
-static void what_is_shown_cannot_break_out(void)
+CASE(what_is_shown_cannot_break_out)
 {
     static const char *const hostile[] = {
         "ls\n```\nEVIL\n```",
@@ -320,7 +327,7 @@ static void what_is_shown_cannot_break_out(void)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(hostile); i++)
         check_no_escape(hostile[i]);
-    struct sma_buf ticks;
+    SMA_AUTO(sma_buf_fini) struct sma_buf ticks;
     sma_buf_init(&ticks, 1000);
     for (size_t i = 0; i < 200; i++) {
         sma_buf_put_char(&ticks, '`');
@@ -329,10 +336,9 @@ static void what_is_shown_cannot_break_out(void)
     }
     sma_buf_put_text(&ticks, "\nEVIL");
     check_no_escape(ticks.ptr);
-    sma_buf_fini(&ticks);
 }
 
-static void the_invisible_is_shown(void)
+CASE(the_invisible_is_shown)
 {
     struct sma_request request = {.item_count = 1};
     struct sma_buf buf;
@@ -344,7 +350,7 @@ static void the_invisible_is_shown(void)
     end(&buf, &card);
 }
 
-static void what_is_long_is_cut_visibly(void)
+CASE(what_is_long_is_cut_visibly)
 {
     struct sma_request request = {.item_count = 1};
     struct sma_buf buf, details, diff;
@@ -384,7 +390,7 @@ static void what_is_long_is_cut_visibly(void)
 }
 
 /* What is pushed out of sight, by blanks or by length, is the first thing that somebody hides. */
-static void the_end_of_a_command_is_seen(void)
+CASE(the_end_of_a_command_is_seen)
 {
     static const size_t fills[] = {41, 6000};
     for (size_t i = 0; i < 3; i++) {
@@ -415,7 +421,7 @@ static void the_end_of_a_command_is_seen(void)
     }
 }
 
-static void the_time_is_told(void)
+CASE(the_time_is_told)
 {
     static const struct
     {
@@ -437,7 +443,7 @@ static void the_time_is_told(void)
 }
 
 /* -- outcomes ---------------------------------------------------------------------------------- */
-static void an_outcome_says_what_and_by_whom(void)
+CASE(an_outcome_says_what_and_by_whom)
 {
     struct sma_request request = {.item_count = 2};
     struct sma_buf buf;
@@ -469,7 +475,7 @@ static void an_outcome_says_what_and_by_whom(void)
     end(&buf, &card);
 }
 
-static void what_is_no_card_is_refused(void)
+CASE(what_is_no_card_is_refused)
 {
     static const char *const bad[] = {
         "",
@@ -506,20 +512,4 @@ static void what_is_no_card_is_refused(void)
     }
 }
 
-int main(void)
-{
-    RUN(presses_are_signed);
-    RUN(no_byte_of_a_press_can_be_changed);
-    RUN(the_walls_are_told);
-    RUN(one_command_is_asked_about);
-    RUN(several_items_are_answered_one_by_one);
-    RUN(buttons_have_an_end);
-    RUN(what_is_shown_cannot_break_out);
-    RUN(the_invisible_is_shown);
-    RUN(what_is_long_is_cut_visibly);
-    RUN(the_time_is_told);
-    RUN(an_outcome_says_what_and_by_whom);
-    RUN(what_is_no_card_is_refused);
-    RUN(the_end_of_a_command_is_seen);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,7 +11,7 @@
 #define MINUTE INT64_C(60000)
 #define DAY (INT64_C(86400) * 1000)
 
-static void a_permission_holds_for_its_time_by_any_clock(void)
+CASE(a_permission_holds_for_its_time_by_any_clock)
 {
     static const struct
     {
@@ -35,7 +35,7 @@ static void a_permission_holds_for_its_time_by_any_clock(void)
         CHECK(sma_grant_holds(rows[i].created, rows[i].until, rows[i].now) == rows[i].holds);
 }
 
-static void any_length_of_a_permission_has_an_end_that_can_be_told(void)
+CASE(any_length_of_a_permission_has_an_end_that_can_be_told)
 {
     static const struct
     {
@@ -56,7 +56,7 @@ static void any_length_of_a_permission_has_an_end_that_can_be_told(void)
 }
 
 /* -- which request words mean ------------------------------------------------------------------ */
-static void the_receipt_of_a_card_is_read_as_it_was_written(void)
+CASE(the_receipt_of_a_card_is_read_as_it_was_written)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 256);
@@ -81,7 +81,7 @@ static void the_receipt_of_a_card_is_read_as_it_was_written(void)
         CHECK(sma_card_mark_parse(sma_str(bad[i])).sent_ms == 0);
 }
 
-static void words_are_dated_after_the_card(void)
+CASE(words_are_dated_after_the_card)
 {
     static const struct
     {
@@ -100,7 +100,7 @@ static void words_are_dated_after_the_card(void)
               rows[i].is_after);
 }
 
-static void words_answer_the_card_that_they_name(void)
+CASE(words_answer_the_card_that_they_name)
 {
     const struct sma_card_mark mark = {.id = SMA_STR("17"), .reply_id = SMA_STR("r17")};
     const struct sma_card_mark nameless = {0};
@@ -113,7 +113,7 @@ static void words_answer_the_card_that_they_name(void)
     CHECK(!sma_said_is_own(&(struct sma_said){.is_edited = true}));
 }
 
-static void what_words_mean_depends_on_where_they_are_said(void)
+CASE(what_words_mean_depends_on_where_they_are_said)
 {
     static const struct
     {
@@ -138,7 +138,7 @@ static void what_words_mean_depends_on_where_they_are_said(void)
 }
 
 /* -- who may decide what ----------------------------------------------------------------------- */
-static void each_decides_what_is_his_to_decide(void)
+CASE(each_decides_what_is_his_to_decide)
 {
     static const struct
     {
@@ -166,7 +166,7 @@ static void each_decides_what_is_his_to_decide(void)
                                                        .is_asker = rows[i].is_asker}));
 }
 
-static void a_word_decides_what_is_open_and_his(void)
+CASE(a_word_decides_what_is_open_and_his)
 {
     static const struct
     {
@@ -209,7 +209,7 @@ struct said_row
     enum sma_words_fate fate;
 };
 
-static void words_are_weighed(void)
+CASE(words_are_weighed)
 {
     static const struct said_row rows[] = {
         {'d', 1, 0, 1, SMA_MEANT_CARD, "r", SMA_WORDS_DECIDE},
@@ -259,9 +259,9 @@ static void words_are_weighed(void)
     }
 }
 
-static void the_run_hears_who_refused(void)
+CASE(the_run_hears_who_refused)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 256);
     sma_consent_put_response(&buf, SMA_REQUEST_REFUSED, SMA_STR("Eve"), SMA_STR("too risky"));
     sma_buf_put_char(&buf, '|');
@@ -271,20 +271,6 @@ static void the_run_hears_who_refused(void)
     sma_buf_put_char(&buf, '|');
     sma_consent_put_response(&buf, SMA_REQUEST_APPROVED, SMA_STR("Eve"), SMA_STR("go"));
     CHECK_STR("refused by Eve: too risky|refused by Eve|expired|go", sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-int main(void)
-{
-    RUN(a_permission_holds_for_its_time_by_any_clock);
-    RUN(any_length_of_a_permission_has_an_end_that_can_be_told);
-    RUN(the_receipt_of_a_card_is_read_as_it_was_written);
-    RUN(words_are_dated_after_the_card);
-    RUN(words_answer_the_card_that_they_name);
-    RUN(what_words_mean_depends_on_where_they_are_said);
-    RUN(each_decides_what_is_his_to_decide);
-    RUN(a_word_decides_what_is_open_and_his);
-    RUN(words_are_weighed);
-    RUN(the_run_hears_who_refused);
-    return check_summary();
-}
+CASES_MAIN

@@ -26,7 +26,7 @@ static int unknown_of(const char *name, const struct description *description, c
     return bad;
 }
 
-static void what_programs_list_is_described(void)
+CASE(what_programs_list_is_described)
 {
     int bad = 0;
     for (size_t i = 0; i < SMA_COUNT_OF(LISTED); i++)
@@ -35,7 +35,7 @@ static void what_programs_list_is_described(void)
     CHECK_INT(0, bad);
 }
 
-static void what_git_lists_is_described(void)
+CASE(what_git_lists_is_described)
 {
     int bad = 0;
     for (size_t i = 0; i < SMA_COUNT_OF(LISTED_GIT); i++)
@@ -44,7 +44,7 @@ static void what_git_lists_is_described(void)
     CHECK_INT(0, bad);
 }
 
-static void what_nothing_lists_is_unknown(void)
+CASE(what_nothing_lists_is_unknown)
 {
     static const char *const programs[] = {"curl", "wget", "tar", "make", "cp", "npm", "cargo"};
     for (size_t i = 0; i < SMA_COUNT_OF(programs); i++)
@@ -54,10 +54,4 @@ static void what_nothing_lists_is_unknown(void)
     CHECK(sma_options_of_git(SMA_STR("filter-branch")) == NULL);
 }
 
-int main(void)
-{
-    RUN(what_programs_list_is_described);
-    RUN(what_git_lists_is_described);
-    RUN(what_nothing_lists_is_unknown);
-    return check_summary();
-}
+CASES_MAIN

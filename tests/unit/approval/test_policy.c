@@ -34,7 +34,7 @@ static struct sma_policy_decision decide(const char *permissions, const char *co
     return decision;
 }
 
-static void no_bypass_is_allowed(void)
+CASE(no_bypass_is_allowed)
 {
     CHECK(BYPASS_COUNT >= 150);
     int bad = 0;
@@ -48,7 +48,7 @@ static void no_bypass_is_allowed(void)
 
 /* The same with everything allowed that is not denied: what hides a denied program is asked about
  * at least. */
-static void no_denied_program_is_allowed_in_an_open_policy(void)
+CASE(no_denied_program_is_allowed_in_an_open_policy)
 {
     static const char open_policy[] =
         "{\"exec_shell\":{\"deny\":[\"rm\",\"git push\",\"curl\"],\"requiresApproval\":false}}";
@@ -65,7 +65,7 @@ static void no_denied_program_is_allowed_in_an_open_policy(void)
     CHECK_INT(0, bad);
 }
 
-static void no_ordinary_command_is_asked_about(void)
+CASE(no_ordinary_command_is_asked_about)
 {
     CHECK(ORDINARY_COUNT >= 60);
     int bad = 0;
@@ -80,7 +80,7 @@ static void no_ordinary_command_is_asked_about(void)
     CHECK_INT(0, bad);
 }
 
-static void plain_denials_are_refused_not_asked(void)
+CASE(plain_denials_are_refused_not_asked)
 {
     static const char *const commands[] = {
         "rm x",
@@ -231,7 +231,7 @@ static void wrap(char *text, size_t size)
         memcpy(text, wrapped, strlen(wrapped) + 1);
 }
 
-static void wrapped_programs_are_never_allowed(void)
+CASE(wrapped_programs_are_never_allowed)
 {
     struct sma_policy *policy = NULL, *open_policy = NULL;
     CHECK_OK(sma_policy_load(BYPASS_PERMISSIONS, &policy, NULL));
@@ -262,11 +262,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(no_bypass_is_allowed);
-    RUN(no_denied_program_is_allowed_in_an_open_policy);
-    RUN(no_ordinary_command_is_asked_about);
-    RUN(plain_denials_are_refused_not_asked);
-    RUN(wrapped_programs_are_never_allowed);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

@@ -74,7 +74,7 @@ static void tear_down(void)
     CHECK(rmdir("src") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
 }
 
-static void the_verdict_comes_first_and_as_the_status(void)
+CASE(the_verdict_comes_first_and_as_the_status)
 {
     CHECK_INT(0, POLICY("check", "--", "git status | ls"));
     CHECK(begins("allow\n") && strstr(output, "git status") != NULL);
@@ -86,14 +86,14 @@ static void the_verdict_comes_first_and_as_the_status(void)
     CHECK_INT(2, POLICY("check", folder, "--", "rm x"));
 }
 
-static void several_words_are_those_words(void)
+CASE(several_words_are_those_words)
 {
     CHECK_INT(0, POLICY("check", "--", "ls", "a; rm b", "it's", "$(rm x)"));
     CHECK_INT(2, POLICY("check", "--", "rm", "-rf", "x"));
     CHECK_INT(2, POLICY("check", "--", "ls $(rm x)"));
 }
 
-static void links_are_followed(void)
+CASE(links_are_followed)
 {
     CHECK_INT(0, POLICY("check", "--", "ls > src/a"));
     CHECK_INT(0, POLICY("check", "--", "ls > ./a"));
@@ -106,7 +106,7 @@ static void links_are_followed(void)
     CHECK_INT(1, POLICY("check", "--", "cd inside && ls > ../outside/a"));
 }
 
-static void mistakes_have_a_status_of_their_own(void)
+CASE(mistakes_have_a_status_of_their_own)
 {
     CHECK_INT(3, POLICY("check"));
     CHECK_INT(3, POLICY("check", "--"));
@@ -124,10 +124,7 @@ int main(int argc, char **argv)
     CHECK(argc == 2);
     program = argv[1];
     set_up();
-    RUN(the_verdict_comes_first_and_as_the_status);
-    RUN(several_words_are_those_words);
-    RUN(links_are_followed);
-    RUN(mistakes_have_a_status_of_their_own);
+    check_run_cases(NULL);
     tear_down();
     return check_summary();
 }

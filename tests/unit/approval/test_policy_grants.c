@@ -31,7 +31,7 @@ static enum sma_policy_verdict decide(const char *permissions, const char *comma
     return decision.verdict;
 }
 
-static void grants_allow_what_they_name(void)
+CASE(grants_allow_what_they_name)
 {
     static const struct
     {
@@ -75,7 +75,7 @@ static void grants_allow_what_they_name(void)
     }
 }
 
-static void no_grant_lets_anything_run(void)
+CASE(no_grant_lets_anything_run)
 {
     static const char *const bad[] = {
         "",       " ",    "=",     "sh",           "bash -c",   "python3",         "python3 -c",
@@ -110,7 +110,7 @@ static void no_grant_lets_anything_run(void)
 
 /* The rule made of a command allows that command, and is given for one program with constant words
  * only. */
-static void the_rule_of_a_command_is_exact(void)
+CASE(the_rule_of_a_command_is_exact)
 {
     static const struct
     {
@@ -151,7 +151,7 @@ static void the_rule_of_a_command_is_exact(void)
     }
 }
 
-static void scripts_that_rules_run_are_known(void)
+CASE(scripts_that_rules_run_are_known)
 {
     static const struct
     {
@@ -204,10 +204,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(grants_allow_what_they_name);
-    RUN(no_grant_lets_anything_run);
-    RUN(the_rule_of_a_command_is_exact);
-    RUN(scripts_that_rules_run_are_known);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

@@ -22,7 +22,7 @@ static struct sma_mcp_policy *load(const char *json)
     return policy;
 }
 
-static void deny_beats_ask_beats_allow(void)
+CASE(deny_beats_ask_beats_allow)
 {
     static const char rules[] = "{\"mcp\":{\"allow\":[\"files:*\",\"*:get_*\",\"git:log\"],"
                                 "\"ask\":[\"files:write_*\"],"
@@ -77,7 +77,7 @@ static void deny_beats_ask_beats_allow(void)
     }
 }
 
-static void stars_stand_for_any_bytes(void)
+CASE(stars_stand_for_any_bytes)
 {
     static const struct
     {
@@ -102,7 +102,7 @@ static void stars_stand_for_any_bytes(void)
     CHECK(!sma_mcp_pattern_fits(sma_str(pattern), sma_str(text)));
 }
 
-static void damage_is_named(void)
+CASE(damage_is_named)
 {
     static const struct
     {
@@ -148,7 +148,7 @@ static bool is_loaded(int count, int bytes)
     return is_good;
 }
 
-static void bounds_hold(void)
+CASE(bounds_hold)
 {
     CHECK(is_loaded(SMA_MCP_PATTERN_COUNT_MAX - 1, 5));
     CHECK(is_loaded(SMA_MCP_PATTERN_COUNT_MAX, 5));
@@ -158,11 +158,4 @@ static void bounds_hold(void)
     CHECK(!is_loaded(1, SMA_MCP_PATTERN_BYTES_MAX + 1));
 }
 
-int main(void)
-{
-    RUN(deny_beats_ask_beats_allow);
-    RUN(stars_stand_for_any_bytes);
-    RUN(damage_is_named);
-    RUN(bounds_hold);
-    return check_summary();
-}
+CASES_MAIN

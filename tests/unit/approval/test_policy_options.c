@@ -24,6 +24,8 @@ static const char PERMISSIONS[] =
     "\"docker ps\",\"docker logs\",\"docker "
     "build\",\"jq\",\"sleep\",\"basename\",\"dirname\",\"seq\","
     "\"sha256sum\",\"md5sum\",\"gcc\",\"curl\",\"wget\",\"split\",\"csplit\",\"dd\",\"tree\","
+    "\"just\",\"task\",\"ninja\",\"rake\",\"composer\","
+    "\"mvn\",\"gradle\",\"tox\",\"bun test\","
     "\"hostname\",\"uname\",\"whoami\",\"id\",\"nl\",\"rev\",\"comm\",\"join\",\"paste\",\"fold\","
     "\"realpath\",\"readlink\",\"chmod\",\"truncate\",\"rmdir\",\"xargs grep\",\"tac\"]}}";
 
@@ -299,6 +301,34 @@ static const char *const ATTACKS[] = {
     "gzip -S x a",
     /* npm, cargo, go, pip, docker, gcc */
     "npm test -C src",
+    "npm test -w evil",
+    "npm test -wevil",
+    "npm test --workspace evil",
+    "npm test --workspace=evil",
+    "npm test -ws",
+    "npm test --include-workspace-root -w evil",
+    "npm -w evil test",
+    "pnpm test -F evil",
+    "pnpm test --filter=evil",
+    "pnpm -r test",
+    "pnpm test -C evil",
+    "pnpm test --dir=evil",
+    "yarn workspace evil test",
+    "yarn workspaces foreach run test",
+    "yarn test --cwd evil",
+    "yarn --top-level test",
+    "just -f evil/justfile test",
+    "just --justfile=evil/justfile test",
+    "task -d evil test",
+    "ninja -C evil",
+    "rake -f evil.rb",
+    "composer -d evil test",
+    "mvn -f evil test",
+    "gradle test -p evil",
+    "gradle --project-dir=evil test",
+    "tox -c evil.ini",
+    "bun test --cwd evil",
+    "bun --filter evil test",
     "npm test --prefix=src",
     "npm test --pref src",
     "npm --script-shell=x test",
@@ -689,7 +719,7 @@ static struct sma_policy_decision decide(const char *command)
     return decision;
 }
 
-static void no_option_runs_or_writes_unasked(void)
+CASE(no_option_runs_or_writes_unasked)
 {
     CHECK(SMA_COUNT_OF(ATTACKS) >= 250);
     int bad = 0;
@@ -701,7 +731,42 @@ static void no_option_runs_or_writes_unasked(void)
     CHECK_INT(0, bad);
 }
 
-static void everyday_commands_run_without_a_question(void)
+/* `grep -rf.env`: behind any letter of a cluster the value of an option may begin. */
+CASE(no_cluster_hides_a_protected_file)
+{
+    static const char programs[] =
+        "cat grep egrep rg wc echo head tail sort uniq cut tr find sed awk diff file stat du df "
+        "date which tee cp mv ln install mkdir touch tar zip unzip rsync gzip make npm pnpm yarn "
+        "cargo go pip pytest jq sleep basename dirname seq sha256sum md5sum gcc curl wget split "
+        "csplit dd tree hostname uname id nl rev comm join paste fold realpath readlink chmod "
+        "truncate rmdir tac just task ninja rake composer mvn gradle tox git";
+    static const char *const values[] = {".env",        ".env.local", "ship.json", ".ship/state.db",
+                                         "src/../.env", "./.env",     ".e*",       "sh?p.json"};
+    static const char *const letters[] = {"-f", "-rf", "-nrf", "-0qIf", "-A5f"};
+    int bad = 0, count = 0;
+    for (const char *at = programs, *end; *at != '\0'; at = end + (*end == ' ')) {
+        size_t len = strcspn(at, " ");
+        end = at + len;
+        for (size_t k = 0; k < SMA_COUNT_OF(letters) * SMA_COUNT_OF(values); k++) {
+            const char *value = values[k % SMA_COUNT_OF(values)];
+            char command[128];
+            bool names_only = strchr(value, '*') != NULL || strchr(value, '?') != NULL;
+            if (names_only && memmem("echo wc stat file du basename dirname", 37, at, len))
+                continue; /* they show names, no contents */
+            snprintf(command, sizeof command, "%.*s %s%s a.txt", (int)len, at,
+                     letters[k / SMA_COUNT_OF(values)], value);
+            count++;
+            if (decide(command).verdict != SMA_POLICY_ALLOW)
+                continue;
+            fprintf(stderr, "allowed: %s\n", command);
+            bad++;
+        }
+    }
+    CHECK(count > 2500);
+    CHECK_INT(0, bad);
+}
+
+CASE(everyday_commands_run_without_a_question)
 {
     CHECK(SMA_COUNT_OF(EVERYDAY) >= 125);
     int asked = 0;
@@ -724,8 +789,7 @@ int main(void)
     if (err != SMA_ERR_OK)
         fprintf(stderr, "%s\n", error.text);
     CHECK_OK(err);
-    RUN(no_option_runs_or_writes_unasked);
-    RUN(everyday_commands_run_without_a_question);
+    check_run_cases(NULL);
     sma_policy_destroy(policy);
     sma_shell_destroy(shell);
     return check_summary();

@@ -39,7 +39,7 @@ static struct sma_policy_decision decide(const char *permissions, const char *co
     return decision;
 }
 
-static void verdicts_follow_the_configuration(void)
+CASE(verdicts_follow_the_configuration)
 {
     static const struct
     {
@@ -155,7 +155,7 @@ static void verdicts_follow_the_configuration(void)
     }
 }
 
-static void rules_that_open_everything_are_refused(void)
+CASE(rules_that_open_everything_are_refused)
 {
     static const char *const rules[] = {
         "sh",
@@ -236,7 +236,7 @@ static void rules_that_open_everything_are_refused(void)
     }
 }
 
-static void wrong_configurations_are_refused_with_a_reason(void)
+CASE(wrong_configurations_are_refused_with_a_reason)
 {
     static const char *const texts[] = {
         "[]",
@@ -266,7 +266,7 @@ static void wrong_configurations_are_refused_with_a_reason(void)
     }
 }
 
-static void rule_counts_and_lengths_have_a_limit(void)
+CASE(rule_counts_and_lengths_have_a_limit)
 {
     for (size_t extra = 0; extra < 2; extra++) {
         size_t count = SMA_POLICY_RULE_COUNT_MAX + extra, len = 0;
@@ -331,7 +331,7 @@ static bool is_same(struct sma_policy_binding a, struct sma_policy_binding b)
     return memcmp(a.digest, b.digest, sizeof a.digest) == 0;
 }
 
-static void bindings_change_with_what_they_bind(void)
+CASE(bindings_change_with_what_they_bind)
 {
     struct disk script = {"/p/x.sh", "ls\n", SMA_ERR_OK}, changed = {"/p/x.sh", "rm\n", SMA_ERR_OK},
                 none = {0};
@@ -350,7 +350,7 @@ static void bindings_change_with_what_they_bind(void)
     CHECK(bind("env sh -e x.sh", "/p", script).script_count == 1);
 }
 
-static void bindings_say_when_they_do_not_bind_everything(void)
+CASE(bindings_say_when_they_do_not_bind_everything)
 {
     struct disk script = {"/p/x.sh", "ls\n", SMA_ERR_OK}, broken = {"/p/x.sh", "", SMA_ERR_IO};
     struct disk large = {"/p/x.sh", "", SMA_ERR_TOOBIG}, full = {"/p/x.sh", "", SMA_ERR_NOMEM};
@@ -366,6 +366,58 @@ static void bindings_say_when_they_do_not_bind_everything(void)
     sma_shell_unwrap(shell);
     const struct sma_policy_files files = {.read = read_script, .user = &full};
     CHECK_ERR(SMA_ERR_NOMEM, sma_policy_bind(shell, SMA_STR("/p"), &files, &binding));
+}
+
+static enum sma_err look_at_nothing(void *user, const char *path,
+                                    struct sma_policy_file_facts *ret_facts)
+{
+    (void)user, (void)path, (void)ret_facts;
+    return SMA_ERR_NOTFOUND;
+}
+
+CASE(bindings_say_what_reads_beside_its_words)
+{
+    static const char *const open[] = {"gcc -c a.c",
+                                       "g++ a.cc",
+                                       "/usr/bin/cc a.c",
+                                       "clang-18 a.c",
+                                       "gcc-13 a.c",
+                                       "cpp a.c",
+                                       "ld a.o",
+                                       "as a.s",
+                                       "rustc a.rs",
+                                       "javac A.java",
+                                       "tcc a.c",
+                                       "go build a.go",
+                                       "terraform plan",
+                                       "git commit -am x",
+                                       "git -C sub merge other",
+                                       "git push",
+                                       "git stash",
+                                       "git apply a.patch",
+                                       "jq -L lib . a.json",
+                                       "jq -rL lib . a.json",
+                                       "jq 'import \"a\" as a; .' b.json",
+                                       "rg x",
+                                       "rg -n x",
+                                       "sort --files0-from=a",
+                                       "wc --files0-from=a"};
+    static const char *const bound[] = {"cat a.txt", "jq -r .x a.json", "rg -n x a.txt",
+                                        "sort -n a", "git status",      "git log -1"};
+    struct disk none = {0};
+    const struct sma_policy_files files = {
+        .read = read_script, .look = look_at_nothing, .user = &none};
+    for (size_t i = 0; i < SMA_COUNT_OF(open) + SMA_COUNT_OF(bound); i++) {
+        bool is_open = i < SMA_COUNT_OF(open);
+        const char *command = is_open ? open[i] : bound[i - SMA_COUNT_OF(open)];
+        struct sma_policy_binding binding;
+        sma_shell_parse(shell, sma_str(command));
+        sma_shell_unwrap(shell);
+        CHECK_OK(sma_policy_bind(shell, SMA_STR("/p"), &files, &binding));
+        if (binding.loads_beside != is_open || binding.reads_unnamed)
+            fprintf(stderr, "%s\n", command);
+        CHECK(binding.loads_beside == is_open && !binding.reads_unnamed);
+    }
 }
 
 /* -- recipes and modules ----------------------------------------------------------------------- */
@@ -433,7 +485,7 @@ static bool binds(const char *command, const char *changed)
     return !is_same(first, second);
 }
 
-static void bindings_hold_recipes_and_modules(void)
+CASE(bindings_hold_recipes_and_modules)
 {
     static const struct
     {
@@ -479,7 +531,7 @@ static enum sma_err list_many(void *user, const char *path, size_t max, char **r
     return SMA_ERR_OK;
 }
 
-static void bindings_of_too_much_say_so(void)
+CASE(bindings_of_too_much_say_so)
 {
     struct tree tree = {NULL, {"/p/s/a.py"}};
     struct sma_policy_files files = {.read = read_tree, .list = list_many, .user = &tree};
@@ -491,7 +543,7 @@ static void bindings_of_too_much_say_so(void)
 }
 
 /* -- tables ------------------------------------------------------------------------------------ */
-static void every_known_program_is_found(void)
+CASE(every_known_program_is_found)
 {
     static const char *const names[] = {".",     ":",     "R",    "Rscript", "[",       "awk",
                                         "bash",  "cat",   "env",  "find",    "git",     "python",
@@ -511,15 +563,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(verdicts_follow_the_configuration);
-    RUN(rules_that_open_everything_are_refused);
-    RUN(wrong_configurations_are_refused_with_a_reason);
-    RUN(rule_counts_and_lengths_have_a_limit);
-    RUN(bindings_change_with_what_they_bind);
-    RUN(bindings_say_when_they_do_not_bind_everything);
-    RUN(bindings_hold_recipes_and_modules);
-    RUN(bindings_of_too_much_say_so);
-    RUN(every_known_program_is_found);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

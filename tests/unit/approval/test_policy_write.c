@@ -48,7 +48,7 @@ static struct sma_policy_decision decide_free(const char *command)
 }
 
 /* Each of them was allowed, and the next `make`, `npm test` or script ran what it had written. */
-static void what_rules_run_is_never_written_unasked(void)
+CASE(what_rules_run_is_never_written_unasked)
 {
     static const char *const commands[] = {
         "cp m.txt Makefile",
@@ -155,7 +155,7 @@ static void what_rules_run_is_never_written_unasked(void)
     CHECK_INT(0, bad);
 }
 
-static void plain_files_are_as_free_as_the_caller_says(void)
+CASE(plain_files_are_as_free_as_the_caller_says)
 {
     static const char *const commands[] = {
         "cat a.txt > b.txt", "cat a.txt >> out/b.txt", "cat a.txt | tee b.txt",
@@ -180,7 +180,7 @@ static void plain_files_are_as_free_as_the_caller_says(void)
     CHECK_TEXT("permissions.write_repo", decide("ls > a", SMA_POLICY_WRITE_ASKED, true).rule);
 }
 
-static void what_cannot_be_told_is_asked(void)
+CASE(what_cannot_be_told_is_asked)
 {
     static const char *const commands[] = {
         "ls > $x",        "ls > \"$x\"",  "ls > out-$x",  "ls > ~/a", "ls > a{b,c}",
@@ -195,7 +195,7 @@ static void what_cannot_be_told_is_asked(void)
 }
 
 /* What a pattern may stand for, however shells read it. */
-static void patterns_and_braces_read_no_secret(void)
+CASE(patterns_and_braces_read_no_secret)
 {
     static const char *const commands[] = {
         "cat .[^e]nv",         "cat .[!x]nv",        "cat .e*.staging",  "cat .?nv*",
@@ -203,7 +203,7 @@ static void patterns_and_braces_read_no_secret(void)
         "cat src/{a,}.env",    "cat .s[^x]ip/a",     "cat [^a]hip.json", "cat sh*.json",
         "cat src/{x,../.en}v",
     };
-    static const char *const fine[] = {"cat src/{a,b}.c", "cat *.c", "cat .git*", "ls .e*",
+    static const char *const fine[] = {"cat src/{a,b}.c", "cat *.c", "cat .giti*", "ls .e*",
                                        "cat [!a]*.txt"};
     for (size_t i = 0; i < SMA_COUNT_OF(commands); i++) {
         if (decide_free(commands[i]).verdict != SMA_POLICY_ASK)
@@ -217,7 +217,7 @@ static void patterns_and_braces_read_no_secret(void)
     }
 }
 
-static void files_of_owners_are_known_by_name(void)
+CASE(files_of_owners_are_known_by_name)
 {
     static const char *const owners[] = {"Agent.md",
                                          "agent.MD",
@@ -248,7 +248,27 @@ static void files_of_owners_are_known_by_name(void)
                                          "/project/Makefile",
                                          "repo/hooks/post-receive",
                                          "config",
-                                         ".npmrc"};
+                                         ".npmrc",
+                                         "CLAUDE.md",
+                                         "sub/claude.md",
+                                         "AGENTS.md",
+                                         "GEMINI.md",
+                                         ".cursorrules",
+                                         ".cursor/rules/a.mdc",
+                                         ".windsurfrules",
+                                         ".github/copilot-instructions.md",
+                                         "a/b.instructions.md",
+                                         ".mcp.json",
+                                         "mise.toml",
+                                         "mise.local.toml",
+                                         "x.env",
+                                         "deploy/prod.ENV",
+                                         "lib/evil.pth",
+                                         "sitecustomize.py",
+                                         "conftest.py",
+                                         "justfile",
+                                         "my.code-workspace",
+                                         ".zshenv"};
     static const char *const plain[] = {"a.txt",
                                         "src/a.c",
                                         ".env.example",
@@ -257,6 +277,10 @@ static void files_of_owners_are_known_by_name(void)
                                         "config.yml",
                                         "config/app.yml",
                                         "Agent.md.d",
+                                        "docs/claude.txt",
+                                        "environment.yml",
+                                        "a.environment",
+                                        "prompt.md",
                                         "environment",
                                         "docs/ship.md",
                                         "",
@@ -290,7 +314,12 @@ static void files_of_owners_are_known_by_name(void)
                                            ".h[!x]sky/a",
                                            "mirror.git/?ooks/update",
                                            "a.git/hooks/up*",
-                                           "*/hook[s]/post-*"};
+                                           "*/hook[s]/post-*",
+                                           "*.md",
+                                           "docs/CLAU*",
+                                           "docs/*NTS.md",
+                                           "*.p?h",
+                                           "*.e*"};
     static const char *const harmless[] = {"*.csv", "*.c", "src/*.md", "logs/*.log",
                                            "src/hooks/*.css"};
     for (size_t i = 0; i < SMA_COUNT_OF(patterns); i++) {
@@ -305,7 +334,118 @@ static void files_of_owners_are_known_by_name(void)
     }
 }
 
-static void the_decision_says_when_only_an_owner_may_agree(void)
+/* Blank-separated names, each looked at as it stands and below two folders. */
+static int count_wrong(const char *names, bool is_owners)
+{
+    int bad = 0;
+    for (const char *at = names; *at != '\0';) {
+        char plain[128], below[160];
+        int len = (int)strcspn(at, " ");
+        (void)snprintf(plain, sizeof plain, "%.*s", len, at);
+        (void)snprintf(below, sizeof below, "apps/web/%s", plain);
+        at += len + (at[len] == ' ');
+        if (sma_file_is_owner_only(sma_str(plain)) == is_owners &&
+            sma_file_is_owner_only(sma_str(below)) == is_owners)
+            continue;
+        fprintf(stderr, "%s: %s\n", is_owners ? "free" : "an owner's", plain);
+        bad++;
+    }
+    return bad;
+}
+
+/* What other programs run and other agents follow by its name alone. */
+CASE(names_that_steer_other_programs_are_the_owners)
+{
+    static const char *const owners[] = {
+        /* agents */
+        "CONVENTIONS.md CODEBUDDY.md SOUL.md SKILL.md skill.md Claude.local.md AGENTS.override.md "
+        ".aider.conf.yml .clinerules .windsurfrules .cursorrules .codebuddy/rules.md .goosehints "
+        ".copilot/mcp.json HEARTBEAT.md copilot-instructions.md plan.prompt.md opencode.json",
+        /* builds and tasks */
+        "Rakefile Brewfile Procfile Procfile.dev Vagrantfile Jenkinsfile Jenkinsfile.groovy "
+        "Fastfile "
+        "Podfile Guardfile Capfile Caddyfile Snakefile Berksfile Earthfile Tiltfile Appraisalfile "
+        "Xyzzyfile justfile .justfile Makefile makefile Makefile.win GNUmakefile CMakeLists.txt "
+        "CMakePresets.json x.cmake meson.build BUILD BUILD.bazel WORKSPACE WORKSPACE.bazel "
+        "rules.bzl "
+        "build.ninja x.mk configure configure.ac Makefile.am aclocal.m4 SConstruct wscript "
+        "conanfile.py vcpkg.json build.gradle build.gradle.kts settings.gradle gradle.properties "
+        "gradlew pom.xml build.xml build.sbt a.csproj a.vcxproj Directory.Build.props x.targets "
+        "nuget.config global.json project.clj deps.edn stack.yaml a.cabal mix.exs rebar.config "
+        "dune-project Package.swift pubspec.yaml build.zig flake.nix home.nix default.nix "
+        "Cargo.toml "
+        "build.rs rust-toolchain.toml go.mod go.work magefile.go composer.json phpunit.xml.dist "
+        "phpstan.neon Gemfile config.ru a.gemspec",
+        /* Python */
+        "setup.py setup.cfg pyproject.toml tox.ini noxfile.py conftest.py conf.py fabfile.py "
+        "sitecustomize.py usercustomize.py evil.pth requirements.txt requirements-dev.txt "
+        "dev-requirements.txt constraints.txt Pipfile pytest.ini mypy.ini mkdocs.yml mkdocs.yaml "
+        "gunicorn.conf.py alembic.ini .coveragerc .pylintrc .flake8 .pdbrc "
+        ".ipython/profile_default/a.py",
+        /* JavaScript */
+        "package.json tsconfig.json tsconfig.build.json jsconfig.json deno.json deno.jsonc "
+        "bunfig.toml "
+        ".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs webpack.config.js vite.config.ts "
+        "eslint.config.mjs "
+        "babel.config.cjs jest.config.js prettier.config.js foo.config.kts .eslintrc .eslintrc.cjs "
+        ".prettierrc.toml .swcrc .xyzzyrc .xyzzyrc.js .mocharc.yml karma.conf.js webpack.common.js "
+        "gulpfile.js Gruntfile.js nodemon.json turbo.json nx.json angular.json biome.json",
+        /* containers, hosts, the cloud */
+        "Dockerfile Dockerfile.dev Dockerfile-prod web.dockerfile Containerfile docker-compose.yml "
+        "docker-compose.override.yml docker-compose.dev.yaml compose.yaml compose.prod.yaml "
+        ".devcontainer/devcontainer.json devcontainer.config.json skaffold.yaml Chart.yaml "
+        "Pulumi.yaml "
+        "Pulumi.dev.yaml main.tf prod.tfvars terragrunt.hcl ansible.cfg playbook.yml "
+        "serverless.yml "
+        "fly.toml wrangler.toml netlify.toml vercel.json firebase.json render.yaml app.yaml "
+        "bot.service bot.timer a.desktop com.x.plist nginx.conf supervisord.conf crontab",
+        /* hooks, CI */
+        ".github/workflows/a.yml .gitlab-ci.yml .circleci/config.yml .travis.yml .drone.yml "
+        "azure-pipelines.yml bitbucket-pipelines.yml cloudbuild.yaml buildspec.yml appveyor.yml "
+        ".pre-commit-config.yaml lefthook.yml .lefthook-local.yml .husky/pre-push .gitattributes "
+        ".gitmodules renovate.json",
+        /* editors, shells, interpreters */
+        ".vscode/tasks.json .idea/workspace.xml x.code-workspace .vimrc .exrc .nvimrc .nvim.lua "
+        "_vimrc .emacs .dir-locals.el .gdbinit .lldbinit .Rprofile .irbrc .pryrc .ghci .bashrc "
+        ".bash_aliases .zshenv .zlogout .profile .xprofile .tmux.conf .inputrc .psqlrc .config/a/b "
+        ".envrc .tool-versions mise.toml mise.prod.toml .mise.toml devbox.json .golangci.yml "
+        ".goreleaser.yaml .readthedocs.yaml .rubocop.yml .htaccess .user.ini"};
+    static const char *const plain[] = {
+        "README.md CHANGELOG.md CONTRIBUTING.md LICENSE NOTICE NEWS.md notes.md notes/monday.md "
+        "docs/configuration.md docs/build.md docs/makefile.md docs/dockerfile.md BUILDING.md "
+        "rules.md agents.txt skills.md profile.md Conventions.txt",
+        "src/main.c src/file.c src/profile.c src/config.h src/config.py src/app.py src/index.js "
+        "src/index.ts src/App.tsx src/Profile.tsx src/UserProfile.java src/hero.service.ts "
+        "src/build/out.o lib/util.rb lib/a.lua cmd/main.go src/lib.rs include/a.hpp "
+        "tests/test_a.py "
+        "tests/a.spec.ts a.test.js a.sh a.pl a.php a.sql a.cs a.swift a.kt a.ex a.hs a.scala",
+        "data.json data/package-data.json config.yml config/app.yml settings.json locale/de.json "
+        "report.csv report.html index.html style.css logo.svg photo.png a.pdf a.txt a.xml a.toml "
+        "a.yaml a.ipynb a.bin a.zip a.log out/b build/index.html workspace/a.txt targets/a.csv "
+        "inventory/items.json configure/a.md file files/a.txt profile logfile outfile myfile.txt "
+        "a.environment environment hooks/useAuth.ts service/a.ts desktop/a.ts deps/a.c nix/a.md",
+        ".env.example .gitignore .gitkeep .dockerignore .npmignore .editorconfig .nojekyll "
+        ".prettierignore .cache/a .well-known/security.txt invoice.2024.csv v1.2.3.md"};
+    for (size_t i = 0; i < SMA_COUNT_OF(owners); i++)
+        CHECK_INT(0, count_wrong(owners[i], true));
+    for (size_t i = 0; i < SMA_COUNT_OF(plain); i++)
+        CHECK_INT(0, count_wrong(plain[i], false));
+    static const char *const asked[] = {"tee apps/web/eslint.config.?js",
+                                        "cp a.js *.config.[cm]js",
+                                        "tee Rakefil?",
+                                        "tee .x*rc",
+                                        "tee docker-compose.*.yml",
+                                        "touch requirements-*.txt",
+                                        "tee [A-Z]rocfile",
+                                        "tee a.t[f]"};
+    for (size_t i = 0; i < SMA_COUNT_OF(asked); i++)
+        CHECK(decide_free(asked[i]).verdict == SMA_POLICY_ASK &&
+              decide_free(asked[i]).is_owner_only);
+    CHECK_TEXT("build servers run what it says", sma_file_owner_reason(SMA_STR("a/.travis.yml")));
+    CHECK(sma_file_owner_reason(SMA_STR("a/b.txt")) == NULL);
+}
+
+CASE(the_decision_says_when_only_an_owner_may_agree)
 {
     static const char *const owners[] = {"ls > Agent.md", "unknown > ship.json", "cp a Makefil?",
                                          "mv a .github/x", "ls > scripts/json.py"};
@@ -325,7 +465,7 @@ static void the_decision_says_when_only_an_owner_may_agree(void)
 }
 
 /* The owner's rule is his word for what `git pull` brings, but for nothing that runs beside it. */
-static void a_rule_for_a_writer_opens_his_files(void)
+CASE(a_rule_for_a_writer_opens_his_files)
 {
     static const struct
     {
@@ -360,7 +500,7 @@ static void a_rule_for_a_writer_opens_his_files(void)
 }
 
 /* No rule may be `flock` alone, but where everything understood runs it made any file, empty. */
-static void the_file_of_a_lock_is_written(void)
+CASE(the_file_of_a_lock_is_written)
 {
     static const struct
     {
@@ -394,14 +534,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(what_rules_run_is_never_written_unasked);
-    RUN(plain_files_are_as_free_as_the_caller_says);
-    RUN(what_cannot_be_told_is_asked);
-    RUN(patterns_and_braces_read_no_secret);
-    RUN(files_of_owners_are_known_by_name);
-    RUN(the_decision_says_when_only_an_owner_may_agree);
-    RUN(a_rule_for_a_writer_opens_his_files);
-    RUN(the_file_of_a_lock_is_written);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

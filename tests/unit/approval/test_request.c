@@ -37,15 +37,17 @@ static void check_equal(const struct sma_request_item *a, const struct sma_reque
     CHECK(sma_str_is_equal(a->program, b->program));
     CHECK(sma_str_is_equal(a->reason, b->reason));
     CHECK(sma_str_is_equal(a->grant_rule, b->grant_rule));
+    CHECK(sma_str_is_equal(a->program_rule, b->program_rule));
     CHECK(memcmp(a->digest, b->digest, sizeof a->digest) == 0);
     CHECK_INT(a->is_admin_only, b->is_admin_only);
     CHECK_INT(a->is_owner_only, b->is_owner_only);
 }
 
-static void items_come_out_as_they_went_in(void)
+CASE(items_come_out_as_they_went_in)
 {
     struct sma_request_item one = sample(), two = sample();
     two.title = SMA_STR("");
+    two.program_rule = SMA_STR("git status");
     two.is_admin_only = two.is_owner_only = false;
     two.digest[0] = 255;
     struct sma_buf items[2], whole;
@@ -93,7 +95,7 @@ static void put_many(struct sma_buf *buf, uint32_t count)
     sma_buf_put_text(buf, "]}");
 }
 
-static void as_many_items_as_an_answer_has_calls(void)
+CASE(as_many_items_as_an_answer_has_calls)
 {
     for (uint32_t count = 0; count <= SMA_TOOL_CALL_COUNT_MAX + 1; count++) {
         struct sma_buf buf;
@@ -110,7 +112,7 @@ static void as_many_items_as_an_answer_has_calls(void)
 }
 
 /* Parked by the program before items said so: what is an owner's stays an owner's. */
-static void old_requests_know_what_is_an_owners(void)
+CASE(old_requests_know_what_is_an_owners)
 {
     static const struct
     {
@@ -149,7 +151,7 @@ static void old_requests_know_what_is_an_owners(void)
 }
 
 /* Take a good request, break one thing. */
-static void what_is_malformed_is_refused(void)
+CASE(what_is_malformed_is_refused)
 {
     static const char *const swaps[][2] = {
         {"\"call\":3", "\"call\":-1"},
@@ -199,7 +201,7 @@ static void what_is_malformed_is_refused(void)
     sma_buf_fini(&good);
 }
 
-static void a_long_title_is_cut_between_characters(void)
+CASE(a_long_title_is_cut_between_characters)
 {
     struct sma_request_item item = sample();
     struct sma_buf title, json;
@@ -219,7 +221,7 @@ static void a_long_title_is_cut_between_characters(void)
     sma_buf_fini(&json);
 }
 
-static void outcomes_have_names(void)
+CASE(outcomes_have_names)
 {
     CHECK_TEXT("pending", sma_request_outcome_name(SMA_REQUEST_OPEN));
     CHECK_TEXT("approved", sma_request_outcome_name(SMA_REQUEST_APPROVED));
@@ -228,13 +230,4 @@ static void outcomes_have_names(void)
     CHECK_TEXT("cancelled", sma_request_outcome_name(SMA_REQUEST_CANCELLED));
 }
 
-int main(void)
-{
-    RUN(items_come_out_as_they_went_in);
-    RUN(as_many_items_as_an_answer_has_calls);
-    RUN(old_requests_know_what_is_an_owners);
-    RUN(what_is_malformed_is_refused);
-    RUN(a_long_title_is_cut_between_characters);
-    RUN(outcomes_have_names);
-    return check_summary();
-}
+CASES_MAIN

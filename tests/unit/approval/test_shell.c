@@ -161,9 +161,9 @@ static const char *const GOLDENS[][2] = {
     {"ssh -p 22 host 'a b'", "ssh|-p|22|host|a b\n^a|b"},
 };
 
-static void goldens_are_read_as_written(void)
+CASE(goldens_are_read_as_written)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     for (size_t i = 0; i < SMA_COUNT_OF(GOLDENS); i++) {
         read_back(&buf, GOLDENS[i][0]);
@@ -171,7 +171,6 @@ static void goldens_are_read_as_written(void)
             fprintf(stderr, "%s\n", GOLDENS[i][0]);
         CHECK_TEXT(GOLDENS[i][1], buf.ptr);
     }
-    sma_buf_fini(&buf);
 }
 
 static char *repeat(const char *piece, size_t count, const char *end)
@@ -194,7 +193,7 @@ static bool is_uncertain(const char *piece, size_t count, const char *end)
     return shell->is_uncertain;
 }
 
-static void limits_raise_doubt_at_their_edge(void)
+CASE(limits_raise_doubt_at_their_edge)
 {
     CHECK(!is_uncertain("x", SMA_SHELL_TEXT_BYTES_MAX, ""));
     CHECK(is_uncertain("x", SMA_SHELL_TEXT_BYTES_MAX + 1, ""));
@@ -218,7 +217,7 @@ static void limits_raise_doubt_at_their_edge(void)
     CHECK(is_uncertain("<<a ", 9, ""));
 }
 
-static void doubt_says_where(void)
+CASE(doubt_says_where)
 {
     sma_shell_parse(shell, SMA_STR("echo ok 'open"));
     CHECK(shell->is_uncertain && shell->why != NULL);
@@ -234,9 +233,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(goldens_are_read_as_written);
-    RUN(limits_raise_doubt_at_their_edge);
-    RUN(doubt_says_where);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

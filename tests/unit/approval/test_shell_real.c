@@ -395,13 +395,13 @@ static void hunt(const char *path)
     CHECK(ran > (size_t)rounds / 4);
 }
 
-static void what_sh_runs_is_listed(void)
+CASE(what_sh_runs_is_listed)
 {
     hunt("/bin/sh");
 }
 
 /* As `ash`, which the policy reads; a link tells busybox what to be. */
-static void what_ash_runs_is_listed(void)
+CASE(what_ash_runs_is_listed)
 {
     if (access("/bin/busybox", X_OK) == 0)
         CHECK(symlink("/bin/busybox", "../ash") == 0);
@@ -410,7 +410,7 @@ static void what_ash_runs_is_listed(void)
     hunt(path);
 }
 
-static void what_bash_runs_is_listed(void)
+CASE(what_bash_runs_is_listed)
 {
     hunt("/bin/bash");
 }
@@ -424,9 +424,7 @@ int main(int argc, char **argv)
     shell = sma_shell_create();
     CHECK(shell != NULL);
     set_up();
-    RUN(what_sh_runs_is_listed);
-    RUN(what_bash_runs_is_listed);
-    RUN(what_ash_runs_is_listed);
+    check_run_cases(NULL);
     tear_down();
     sma_shell_destroy(shell);
     return check_summary();

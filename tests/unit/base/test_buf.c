@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-static void appends_stop_at_the_maximum(void)
+CASE(appends_stop_at_the_maximum)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 10);
@@ -33,7 +33,7 @@ static void appends_stop_at_the_maximum(void)
     sma_buf_fini(&buf);
 }
 
-static void numbers_and_formats_are_exact(void)
+CASE(numbers_and_formats_are_exact)
 {
     struct sma_buf buf;
     sma_buf_init(&buf, 1 << 20);
@@ -57,14 +57,13 @@ static void numbers_and_formats_are_exact(void)
 
 static void check_escape(const char *wanted, struct sma_str text)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1 << 16);
     sma_buf_put_json_string(&buf, text);
     CHECK_STR(wanted, sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-static void json_escapes_like_stringify(void)
+CASE(json_escapes_like_stringify)
 {
     check_escape("\"\"", sma_str(NULL));
     check_escape("\"a\\\"b\\\\c/d\"", SMA_STR("a\"b\\c/d"));
@@ -102,7 +101,7 @@ static unsigned draw(unsigned below)
 
 static void round_trip(struct sma_str text)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1 << 16);
     sma_buf_put_json_string(&buf, text);
     CHECK(buf.err == SMA_ERR_OK);
@@ -115,10 +114,9 @@ static void round_trip(struct sma_str text)
     else
         CHECK(sma_utf8_is_valid(back) && memmem(back.ptr, back.len, "\xef\xbf\xbd", 3) != NULL);
     json_decref(root);
-    sma_buf_fini(&buf);
 }
 
-static void any_bytes_become_valid_json(void)
+CASE(any_bytes_become_valid_json)
 {
     static const char *const pieces[] = {
         "a",   "\"", "\\", "\n", "\xc3\xa9", "\xe4\xbd\xa0", "\xf0\x9f\x98\x80", "plain words ",
@@ -140,9 +138,9 @@ static void any_bytes_become_valid_json(void)
     }
 }
 
-static void keys_find_their_comma(void)
+CASE(keys_find_their_comma)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 100);
     sma_buf_put_char(&buf, '{');
     sma_buf_put_json_key(&buf, "a");
@@ -154,15 +152,6 @@ static void keys_find_their_comma(void)
     sma_buf_put_json_member(&buf, "d", SMA_STR("x\"y"));
     sma_buf_put_char(&buf, '}');
     CHECK_STR("{\"a\":1,\"b\":{\"c\":[]},\"d\":\"x\\\"y\"}", sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-int main(void)
-{
-    RUN(appends_stop_at_the_maximum);
-    RUN(numbers_and_formats_are_exact);
-    RUN(json_escapes_like_stringify);
-    RUN(any_bytes_become_valid_json);
-    RUN(keys_find_their_comma);
-    return check_summary();
-}
+CASES_MAIN

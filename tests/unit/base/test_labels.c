@@ -13,9 +13,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static void numbers_of_names_are_prometheus_text(void)
+CASE(numbers_of_names_are_prometheus_text)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_labels_reset();
     sma_buf_init(&buf, 1024 * 1024);
     unsigned model = sma_label_place(SMA_LABEL_MODEL, SMA_STR("chat a\"b\\c\nd"));
@@ -35,10 +35,9 @@ static void numbers_of_names_are_prometheus_text(void)
     CHECK(strstr(buf.ptr, "\nsma_platform_connected{platform=\"telegram\"} 1\n") != NULL);
     CHECK(strstr(buf.ptr, "\nsma_tool_calls_total{tool=\"other\",outcome=\"failed\"} 1\n") != NULL);
     CHECK(strstr(buf.ptr, "sma_platform_messages_total") == NULL);
-    sma_buf_fini(&buf);
 }
 
-static void names_are_bounded(void)
+CASE(names_are_bounded)
 {
     sma_labels_reset();
     for (int i = 0; i < 100; i++) {
@@ -76,7 +75,7 @@ static void *name_and_count(void *argument)
     return NULL;
 }
 
-static void threads_agree_on_names(void)
+CASE(threads_agree_on_names)
 {
     sma_labels_reset();
     sma_links_reset();
@@ -117,7 +116,7 @@ static const char *text_of(const json_t *root, const char *name, const char *mem
     return text == NULL ? "" : text;
 }
 
-static void a_connection_tells_since_when_it_stands(void)
+CASE(a_connection_tells_since_when_it_stands)
 {
     sma_labels_reset();
     sma_links_reset();
@@ -143,7 +142,7 @@ static void a_connection_tells_since_when_it_stands(void)
                                            0));
 }
 
-static void a_target_tells_until_when_it_is_not_asked(void)
+CASE(a_target_tells_until_when_it_is_not_asked)
 {
     sma_labels_reset();
     sma_links_reset();
@@ -165,12 +164,4 @@ static void a_target_tells_until_when_it_is_not_asked(void)
     json_decref(root);
 }
 
-int main(void)
-{
-    RUN(numbers_of_names_are_prometheus_text);
-    RUN(names_are_bounded);
-    RUN(threads_agree_on_names);
-    RUN(a_connection_tells_since_when_it_stands);
-    RUN(a_target_tells_until_when_it_is_not_asked);
-    return check_summary();
-}
+CASES_MAIN

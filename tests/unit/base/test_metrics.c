@@ -18,7 +18,7 @@ static void *bump(void *argument)
     return NULL;
 }
 
-static void threads_add_up(void)
+CASE(threads_add_up)
 {
     sma_metrics_reset();
     pthread_t threads[4];
@@ -38,7 +38,7 @@ static uint64_t bound_of(uint64_t ns)
     return sma_histogram_quantile(SMA_HISTOGRAM_store_commit, 0.5);
 }
 
-static void quantiles_are_bucket_bounds(void)
+CASE(quantiles_are_bucket_bounds)
 {
     sma_metrics_reset();
     CHECK_INT(0, (long long)sma_histogram_quantile(SMA_HISTOGRAM_store_commit, 0.99));
@@ -62,13 +62,13 @@ static void quantiles_are_bucket_bounds(void)
     CHECK_INT(1000, (long long)sma_histogram_quantile(SMA_HISTOGRAM_store_commit, 0));
 }
 
-static void the_text_is_prometheus_text(void)
+CASE(the_text_is_prometheus_text)
 {
     sma_metrics_reset();
     SMA_METRIC_ADD(runs_done_total, 7);
     SMA_METRIC_SET(claims, -3);
     SMA_METRIC_TIME(store_commit, 1500);
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1 << 20);
     sma_metrics_format(&buf);
     CHECK(buf.err == SMA_ERR_OK);
@@ -83,13 +83,12 @@ static void the_text_is_prometheus_text(void)
         "sma_store_commit_seconds_count 1\n"};
     for (size_t i = 0; i < SMA_COUNT_OF(wanted); i++)
         CHECK(strstr(buf.ptr, wanted[i]) != NULL);
-    sma_buf_fini(&buf);
 }
 
-static void latencies_name_only_what_was_measured(void)
+CASE(latencies_name_only_what_was_measured)
 {
     sma_metrics_reset();
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     sma_metrics_format_latencies(&buf);
     CHECK_STR("{}", sma_buf_str(&buf));
@@ -100,14 +99,6 @@ static void latencies_name_only_what_was_measured(void)
     CHECK_STR("{\"run_total\":{\"count\":1,\"p50Ms\":2.048,\"p99Ms\":2.048},"
               "\"store_commit\":{\"count\":1,\"p50Ms\":0.004,\"p99Ms\":0.004}}",
               sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-int main(void)
-{
-    RUN(threads_add_up);
-    RUN(quantiles_are_bucket_bounds);
-    RUN(the_text_is_prometheus_text);
-    RUN(latencies_name_only_what_was_measured);
-    return check_summary();
-}
+CASES_MAIN

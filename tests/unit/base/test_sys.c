@@ -98,7 +98,7 @@ static int file_count(void)
     return count;
 }
 
-static void a_file_is_replaced_whole_or_not_at_all(void)
+CASE(a_file_is_replaced_whole_or_not_at_all)
 {
     struct sma_error error;
     CHECK_OK(sma_sys_write_file_atomic(sma_sys_real(), path, SMA_STR("old"), 0600, &error));
@@ -147,7 +147,7 @@ static int no_fsync(void *self, int fd)
     return -1;
 }
 
-static void a_file_may_be_replaced_without_the_disk(void)
+CASE(a_file_may_be_replaced_without_the_disk)
 {
     struct sma_error error;
     struct sma_sys table = *sma_sys_real();
@@ -159,7 +159,7 @@ static void a_file_may_be_replaced_without_the_disk(void)
     CHECK_INT(1, file_count());
 }
 
-static void interrupted_calls_are_repeated(void)
+CASE(interrupted_calls_are_repeated)
 {
     struct sma_sys bad = bad_table();
     struct sma_error error;
@@ -175,7 +175,7 @@ static void interrupted_calls_are_repeated(void)
     free(bytes);
 }
 
-static void reads_keep_to_their_limit(void)
+CASE(reads_keep_to_their_limit)
 {
     struct sma_error error;
     char *bytes = NULL;
@@ -208,7 +208,7 @@ static void reads_keep_to_their_limit(void)
     CHECK_INT(0, unlink(fifo));
 }
 
-static void directories_are_made_once_or_found(void)
+CASE(directories_are_made_once_or_found)
 {
     struct sma_error error;
     char deep[160];
@@ -228,7 +228,7 @@ static void directories_are_made_once_or_found(void)
     }
 }
 
-static void the_clock_runs_and_chance_differs(void)
+CASE(the_clock_runs_and_chance_differs)
 {
     const struct sma_sys *sys = sma_sys_real();
     uint64_t first = sys->now_ns(sys->self), a = 0, b = 0;
@@ -240,7 +240,7 @@ static void the_clock_runs_and_chance_differs(void)
 }
 
 /* In a child: the third passage of the named point, and no other, is the end. */
-static void a_crash_point_ends_the_process(void)
+CASE(a_crash_point_ends_the_process)
 {
     pid_t child = fork();
     CHECK(child >= 0);
@@ -262,7 +262,7 @@ static void a_crash_point_ends_the_process(void)
     SMA_CRASH_POINT("store.after_commit");
 }
 
-static void errors_have_names_and_texts(void)
+CASE(errors_have_names_and_texts)
 {
     CHECK_TEXT("TOOBIG", sma_err_name(SMA_ERR_TOOBIG));
     CHECK_TEXT("success", sma_err_text(SMA_ERR_OK));
@@ -280,14 +280,7 @@ int main(void)
 {
     CHECK(mkdtemp(directory) != NULL);
     snprintf(path, sizeof path, "%s/file", directory);
-    RUN(a_file_is_replaced_whole_or_not_at_all);
-    RUN(a_file_may_be_replaced_without_the_disk);
-    RUN(interrupted_calls_are_repeated);
-    RUN(reads_keep_to_their_limit);
-    RUN(directories_are_made_once_or_found);
-    RUN(the_clock_runs_and_chance_differs);
-    RUN(a_crash_point_ends_the_process);
-    RUN(errors_have_names_and_texts);
+    check_run_cases(NULL);
     unlink(path);
     rmdir(directory);
     return check_summary();

@@ -18,32 +18,30 @@ static void check_name(const char *wanted, const char *text)
     sma_buf_fini(&back);
 }
 
-static void file_names_are_the_reference_s(void)
+CASE(file_names_are_the_reference_s)
 {
     check_name("telegram%3Achat%3A-100%3Atopic%3A42", "telegram:chat:-100:topic:42");
     check_name("api%3Achat%3Aa%2Fb", "api:chat:a/b");
     check_name("AZaz09-_.!~*'()", "AZaz09-_.!~*'()");
     check_name("%20%25%E4%BD%A0%7F", " %\xe4\xbd\xa0\x7f");
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 100);
     CHECK_OK(sma_buf_put_file_name_decoded(&buf, SMA_STR("%e4%BD%a0")));
     CHECK_STR("\xe4\xbd\xa0", sma_buf_str(&buf));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_buf_put_file_name_decoded(&buf, SMA_STR("a%4")));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_buf_put_file_name_decoded(&buf, SMA_STR("a%")));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_buf_put_file_name_decoded(&buf, SMA_STR("%zz")));
-    sma_buf_fini(&buf);
 }
 
 static void check_time(const char *wanted, int64_t wall_ms)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 100);
     sma_buf_put_iso_time(&buf, wall_ms);
     CHECK_STR(wanted, sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-static void times_are_iso_with_milliseconds(void)
+CASE(times_are_iso_with_milliseconds)
 {
     check_time("1970-01-01T00:00:00.000Z", 0);
     check_time("1969-12-31T23:59:59.999Z", -1);
@@ -58,7 +56,7 @@ static void times_are_iso_with_milliseconds(void)
 }
 
 /* Whole words of ASCII are passed over at once: a bad byte is found wherever it stands. */
-static void a_bad_byte_is_found_at_every_place(void)
+CASE(a_bad_byte_is_found_at_every_place)
 {
     char text[41];
     for (size_t at = 0; at < sizeof text; at++) {
@@ -74,7 +72,7 @@ static void a_bad_byte_is_found_at_every_place(void)
     }
 }
 
-static void utf8_is_told_from_noise(void)
+CASE(utf8_is_told_from_noise)
 {
     CHECK(sma_utf8_is_valid(sma_str(NULL)));
     CHECK(sma_utf8_is_valid(SMA_STR("a\xc2\x80\xe0\xa0\x80\xf4\x8f\xbf\xbf")));
@@ -98,7 +96,7 @@ static void utf8_is_told_from_noise(void)
                                                      "x")));
 }
 
-static void small_text_helpers(void)
+CASE(small_text_helpers)
 {
     CHECK_STR("a b", sma_str_trim(SMA_STR(" \t\r\na b\v\f ")));
     CHECK_INT(0, (long long)sma_str_trim(SMA_STR("  ")).len);
@@ -114,7 +112,7 @@ static void small_text_helpers(void)
     CHECK_INT(1, sma_text_distance(SMA_STR("port"), SMA_STR("ports")));
 }
 
-static void numbers_are_read_whole_or_not_at_all(void)
+CASE(numbers_are_read_whole_or_not_at_all)
 {
     int64_t number = 77;
     CHECK_OK(sma_parse_i64(SMA_STR("-9223372036854775808"), INT64_MIN, INT64_MAX, &number));
@@ -142,7 +140,7 @@ static void numbers_are_read_whole_or_not_at_all(void)
 
 /* Source: vectors_sip64 of the SipHash reference implementation (key 00..0f, input 00..len-1),
  * lengths 0..15. */
-static void siphash_is_siphash(void)
+CASE(siphash_is_siphash)
 {
     static const uint64_t wanted[] = {
         0x726fdb47dd0e0e31u, 0x74f839c593dc67fdu, 0x0d6c8009d9a94f5au, 0x85676696d7fb7e2du,
@@ -157,7 +155,7 @@ static void siphash_is_siphash(void)
 }
 
 /* Direction, separators, tags and zero widths are told; joiners of emoji and letters are text. */
-static void marks_that_mislead_are_known(void)
+CASE(marks_that_mislead_are_known)
 {
     static const uint32_t bad[] = {0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E,
                                    0x2060, 0x2066, 0x2069, 0xFEFF, 0xE0041,
@@ -172,15 +170,4 @@ static void marks_that_mislead_are_known(void)
     CHECK(!sma_point_misleads(0x200D, 0x1F468) && !sma_point_misleads(0x200C, 0x645));
 }
 
-int main(void)
-{
-    RUN(file_names_are_the_reference_s);
-    RUN(times_are_iso_with_milliseconds);
-    RUN(a_bad_byte_is_found_at_every_place);
-    RUN(utf8_is_told_from_noise);
-    RUN(small_text_helpers);
-    RUN(numbers_are_read_whole_or_not_at_all);
-    RUN(siphash_is_siphash);
-    RUN(marks_that_mislead_are_known);
-    return check_summary();
-}
+CASES_MAIN

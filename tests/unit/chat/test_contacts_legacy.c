@@ -40,7 +40,9 @@ static enum sma_err read_contacts(const char *bytes, struct sma_error *error)
     return sma_contacts_read(sma_sys_real(), file_path("contacts.json"), note_contact, NULL, error);
 }
 
-static void contacts_are_read_tolerantly(void)
+AFTER_EACH(drop_directory())
+
+CASE(contacts_are_read_tolerantly)
 {
     make_directory();
     CHECK_OK(
@@ -68,10 +70,9 @@ static void contacts_are_read_tolerantly(void)
               read_contacts("{\"v\":1,\"contacts\":[{\"channel\":\"q\",\"username\":\"stop\","
                             "\"chatId\":\"1\",\"chatKey\":\"k\"}]}",
                             NULL));
-    drop_directory();
 }
 
-static void contacts_are_written_newest_first(void)
+CASE(contacts_are_written_as_the_old_program_does)
 {
     static const char expect[] = "{\n  \"v\": 1,\n  \"updatedAt\": 99,\n  \"contacts\": [\n    {\n "
                                  "     \"channel\": \"telegram\",\n"
@@ -85,11 +86,6 @@ static void contacts_are_written_newest_first(void)
                                  "\"username\": \"bob\",\n      \"updatedAt\": 5\n"
                                  "    }\n  ]\n}\n";
     struct sma_contact contacts[] = {
-        {.channel = SMA_STR("qq"),
-         .chat_id = SMA_STR("1"),
-         .chat_key = SMA_STR("k"),
-         .user_name = SMA_STR("bob"),
-         .updated_ms = 5},
         {.channel = SMA_STR("telegram"),
          .chat_id = SMA_STR("7"),
          .chat_key = SMA_STR("telegram:chat:7"),
@@ -99,29 +95,35 @@ static void contacts_are_written_newest_first(void)
          .chat_type = SMA_STR("private"),
          .thread_id = 42,
          .updated_ms = 6},
+        {.channel = SMA_STR("qq"),
+         .chat_id = SMA_STR("1"),
+         .chat_key = SMA_STR("k"),
+         .user_name = SMA_STR("bob"),
+         .updated_ms = 5},
     };
     make_directory();
-    CHECK_OK(sma_contacts_write(sma_sys_real(), file_path("contacts.json"), 99, contacts, 2, NULL));
-    size_t len;
-    char *bytes = get_file("contacts.json", &len);
-    CHECK_STR(expect, ((struct sma_str){bytes, len}));
-    free(bytes);
+    struct sma_buf text;
+    sma_buf_init(&text, 4096);
+    sma_contacts_begin(&text, 99);
+    sma_contacts_item(&text, &contacts[0], true);
+    sma_contacts_item(&text, &contacts[1], false);
+    sma_contacts_end(&text, false);
+    CHECK_STR(expect, sma_buf_str(&text));
+    put_file("contacts.json", text.ptr, text.len);
     seen[0] = '\0';
     CHECK_OK(
         sma_contacts_read(sma_sys_real(), file_path("contacts.json"), note_contact, NULL, NULL));
     CHECK_TEXT("telegram:安\"n:telegram:chat:7:42:6;qq:bob:k:0:5;", seen);
-    CHECK_OK(sma_contacts_write(sma_sys_real(), file_path("contacts.json"), 99, NULL, 0, NULL));
-    bytes = get_file("contacts.json", &len);
-    CHECK_TEXT("{\n  \"v\": 1,\n  \"updatedAt\": 99,\n  \"contacts\": []\n}\n", bytes);
-    free(bytes);
-    struct sma_buf line;
-    sma_buf_init(&line, 4096);
-    sma_contact_format(&line, &contacts[1]);
+    sma_buf_clear(&text);
+    sma_contacts_begin(&text, 99);
+    sma_contacts_end(&text, true);
+    CHECK_STR("{\n  \"v\": 1,\n  \"updatedAt\": 99,\n  \"contacts\": []\n}\n", sma_buf_str(&text));
+    sma_buf_clear(&text);
+    sma_contact_format(&text, &contacts[1]);
     CHECK_STR("{\"channel\":\"qq\",\"chatId\":\"1\",\"chatKey\":\"k\",\"username\":\"bob\","
               "\"updatedAt\":5}",
-              sma_buf_str(&line));
-    sma_buf_fini(&line);
-    drop_directory();
+              sma_buf_str(&text));
+    sma_buf_fini(&text);
 }
 
 /* -- the old program's cache ------------------------------------------------------------------- */
@@ -163,7 +165,7 @@ static enum sma_err walk(struct sma_legacy_counts *counts)
     return sma_legacy_walk(sma_sys_real(), test_directory, &sink, counts, NULL);
 }
 
-static void markers_of_the_old_program_are_found(void)
+CASE(markers_of_the_old_program_are_found)
 {
     struct sma_legacy_counts counts;
     make_directory();
@@ -189,10 +191,9 @@ static void markers_of_the_old_program_are_found(void)
     CHECK_INT(3, counts.claims);
     CHECK_INT(2, counts.initiators);
     CHECK_INT(0, counts.skipped);
-    drop_directory();
 }
 
-static void garbage_is_skipped(void)
+CASE(garbage_is_skipped)
 {
     struct sma_legacy_counts counts;
     make_directory();
@@ -215,14 +216,6 @@ static void garbage_is_skipped(void)
     CHECK(strstr(seen, "|2") == NULL && strstr(seen, "update") == NULL &&
           strstr(seen, " by ") == NULL);
     CHECK(counts.skipped >= 5);
-    drop_directory();
 }
 
-int main(void)
-{
-    RUN(contacts_are_read_tolerantly);
-    RUN(contacts_are_written_newest_first);
-    RUN(markers_of_the_old_program_are_found);
-    RUN(garbage_is_skipped);
-    return check_summary();
-}
+CASES_MAIN

@@ -384,7 +384,7 @@ static void lose_power(unsigned kind)
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */
-static void death_at_every_effect(void)
+CASE(death_at_every_effect)
 {
     bool has_died = true;
     long k = 0;
@@ -401,7 +401,7 @@ static void death_at_every_effect(void)
     CHECK(k > 100);
 }
 
-static void death_and_loss_of_power(void)
+CASE(death_and_loss_of_power)
 {
     bool has_died = true;
     for (long k = 1; has_died; k++) {
@@ -412,7 +412,7 @@ static void death_and_loss_of_power(void)
     }
 }
 
-static void death_in_the_recovery_of_a_death(void)
+CASE(death_in_the_recovery_of_a_death)
 {
     uint64_t random = 88172645463325252u;
     for (int round = 0; round < 60; round++) {
@@ -430,7 +430,7 @@ static void death_in_the_recovery_of_a_death(void)
 
 /* The database is lost with the crash: what the files hold is whole, in order, and nothing is
  * doubled. */
-static void death_and_loss_of_the_database(void)
+CASE(death_and_loss_of_the_database)
 {
     bool has_died = true;
     for (long k = 1; has_died; k++) {
@@ -447,10 +447,7 @@ int main(void)
         mmap(NULL, sizeof *database, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(database != MAP_FAILED);
     make_directory();
-    RUN(death_at_every_effect);
-    RUN(death_and_loss_of_power);
-    RUN(death_in_the_recovery_of_a_death);
-    RUN(death_and_loss_of_the_database);
+    check_run_cases(NULL);
     drop_directory();
     return check_summary();
 }

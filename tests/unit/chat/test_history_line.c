@@ -37,7 +37,7 @@ static void check_golden(const char *name)
     free(expect);
 }
 
-static void lines_are_as_json_stringify_writes_them(void)
+CASE(lines_are_as_json_stringify_writes_them)
 {
     char path[512];
     int count = 0;
@@ -56,14 +56,13 @@ static void lines_are_as_json_stringify_writes_them(void)
 
 static void check_line(const char *expect, const struct sma_history_entry *entry)
 {
-    struct sma_buf line;
+    SMA_AUTO(sma_buf_fini) struct sma_buf line;
     sma_buf_init(&line, 1 << 20);
     sma_history_format(&line, entry);
     CHECK_STR(expect, sma_buf_str(&line));
-    sma_buf_fini(&line);
 }
 
-static void empty_members_are_left_out(void)
+CASE(empty_members_are_left_out)
 {
     struct sma_history_entry entry = make_entry("api:chat:1", "assistant", "", "hi", -5);
     entry.user_id = (struct sma_str){NULL, 0};
@@ -81,14 +80,13 @@ static void empty_members_are_left_out(void)
 
 static void check_stem(const char *expect, const char *key)
 {
-    struct sma_buf stem;
+    SMA_AUTO(sma_buf_fini) struct sma_buf stem;
     sma_buf_init(&stem, 8192);
     sma_history_put_file_stem(&stem, sma_str(key));
     CHECK_STR(expect, sma_buf_str(&stem));
-    sma_buf_fini(&stem);
 }
 
-static void file_names_are_percent_encoded(void)
+CASE(file_names_are_percent_encoded)
 {
     check_stem("telegram%3Achat%3A-100%3Atopic%3A42", "telegram:chat:-100:topic:42");
     check_stem("api%3Achat%3Aa%2Fb", "api:chat:a/b");
@@ -100,15 +98,14 @@ static void file_names_are_percent_encoded(void)
 
 static void stem_of(char *to, size_t room, const char *key)
 {
-    struct sma_buf stem;
+    SMA_AUTO(sma_buf_fini) struct sma_buf stem;
     sma_buf_init(&stem, 16384);
     sma_history_put_file_stem(&stem, sma_str(key));
     CHECK_OK(stem.err);
     snprintf(to, room, "%s", stem.ptr);
-    sma_buf_fini(&stem);
 }
 
-static void long_names_are_shortened_and_differ(void)
+CASE(long_names_are_shortened_and_differ)
 {
     char key[1025], first[512], second[512];
     for (size_t len = 190; len <= 1024; len++) {
@@ -136,7 +133,7 @@ static void long_names_are_shortened_and_differ(void)
     }
 }
 
-static void key_like_an_archive_gets_another_name(void)
+CASE(key_like_an_archive_gets_another_name)
 {
     char stem[512];
     stem_of(stem, sizeof stem, "api:chat:x.archive-1");
@@ -144,7 +141,7 @@ static void key_like_an_archive_gets_another_name(void)
     CHECK_INT(25 + 16, strlen(stem));
 }
 
-static void names_never_change(void)
+CASE(names_never_change)
 {
     char key[301], stem[512];
     memset(key, 'k', 300);
@@ -153,13 +150,4 @@ static void names_never_change(void)
     CHECK_TEXT("~32fd9974dc2ee232", stem + 183); /* files on disk depend on it */
 }
 
-int main(void)
-{
-    RUN(lines_are_as_json_stringify_writes_them);
-    RUN(empty_members_are_left_out);
-    RUN(file_names_are_percent_encoded);
-    RUN(long_names_are_shortened_and_differ);
-    RUN(key_like_an_archive_gets_another_name);
-    RUN(names_never_change);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,7 +11,7 @@
 #define KEY "api:chat:s"
 #define NAME "api%3Achat%3As.jsonl"
 
-static void recent_goes_on_into_archives(void)
+CASE(recent_goes_on_into_archives)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -36,7 +36,7 @@ static void recent_goes_on_into_archives(void)
     drop_directory();
 }
 
-static void cut_answers_say_so(void)
+CASE(cut_answers_say_so)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -56,7 +56,7 @@ static void cut_answers_say_so(void)
     drop_directory();
 }
 
-static void keywords_match_as_people_expect(void)
+CASE(keywords_match_as_people_expect)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -99,7 +99,7 @@ static void put_line(struct sma_buf *file, const char *role, const char *text_js
                    role, text_json, extra);
 }
 
-static void escapes_of_other_writers_are_found(void)
+CASE(escapes_of_other_writers_are_found)
 {
     make_directory();
     struct sma_buf file;
@@ -120,7 +120,7 @@ static void escapes_of_other_writers_are_found(void)
     drop_directory();
 }
 
-static void damaged_lines_are_skipped_and_reported_once(void)
+CASE(damaged_lines_are_skipped_and_reported_once)
 {
     make_directory();
     struct sma_buf file;
@@ -152,7 +152,7 @@ static void damaged_lines_are_skipped_and_reported_once(void)
     drop_directory();
 }
 
-static void notices_and_other_roles_are_not_given(void)
+CASE(notices_and_other_roles_are_not_given)
 {
     make_directory();
     struct sma_buf file;
@@ -182,7 +182,7 @@ static void notices_and_other_roles_are_not_given(void)
     drop_directory();
 }
 
-static void commands_and_decisions_are_not_given(void)
+CASE(commands_and_decisions_are_not_given)
 {
     make_directory();
     struct sma_buf file;
@@ -204,7 +204,7 @@ static void commands_and_decisions_are_not_given(void)
     drop_directory();
 }
 
-static void a_session_holds_nothing_from_before_it_was_cleared(void)
+CASE(a_session_holds_nothing_from_before_it_was_cleared)
 {
     static const struct
     {
@@ -236,7 +236,7 @@ static void a_session_holds_nothing_from_before_it_was_cleared(void)
     }
 }
 
-static void what_was_given_makes_room_for_older_lines(void)
+CASE(what_was_given_makes_room_for_older_lines)
 {
     make_directory();
     struct sma_buf file;
@@ -260,7 +260,7 @@ static void what_was_given_makes_room_for_older_lines(void)
 }
 
 /* Twelve messages; rotations at 3 lines; the places as they were when each line was written. */
-static void places_hold_through_rotations(void)
+CASE(places_hold_through_rotations)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 2, 0);
@@ -302,7 +302,7 @@ static void places_hold_through_rotations(void)
     drop_directory();
 }
 
-static void reading_goes_on_beside_writing_and_rotation(void)
+CASE(reading_goes_on_beside_writing_and_rotation)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 6, 0);
@@ -334,7 +334,7 @@ static void reading_goes_on_beside_writing_and_rotation(void)
     drop_directory();
 }
 
-static void answers_are_bounded_in_bytes(void)
+CASE(answers_are_bounded_in_bytes)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -375,7 +375,7 @@ static enum sma_err read_to_end(struct sma_history *history, const char *pattern
     return err;
 }
 
-static void exploding_patterns_end_in_an_error(void)
+CASE(exploding_patterns_end_in_an_error)
 {
     static const char *const exploding[] = {"(a+)+$", "(a|a)*$", "(a|aa)+[bc]"};
     static const char *const heavy[] = {
@@ -401,7 +401,7 @@ static void exploding_patterns_end_in_an_error(void)
     drop_directory();
 }
 
-static void bad_keywords_are_refused(void)
+CASE(bad_keywords_are_refused)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -419,7 +419,7 @@ static void bad_keywords_are_refused(void)
     drop_directory();
 }
 
-static void huge_lines_are_read_and_monsters_skipped(void)
+CASE(huge_lines_are_read_and_monsters_skipped)
 {
     make_directory();
     struct sma_buf file;
@@ -458,7 +458,7 @@ static void huge_lines_are_read_and_monsters_skipped(void)
     drop_directory();
 }
 
-static void stamps_bound_the_answer(void)
+CASE(stamps_bound_the_answer)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -480,7 +480,7 @@ static void stamps_bound_the_answer(void)
 #define SEARCH_MB 20
 #endif
 /* Prints how fast a file is searched; asserts only that slices are small. */
-static void search_is_quick(void)
+CASE(search_is_quick)
 {
     make_directory();
     struct sma_buf file;
@@ -527,7 +527,7 @@ static enum sma_err note_record(void *self, const struct sma_history_record *rec
     return len > 900 ? SMA_ERR_FULL : SMA_ERR_OK;
 }
 
-static void walk_gives_every_entry_in_order(void)
+CASE(walk_gives_every_entry_in_order)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -552,25 +552,4 @@ static void walk_gives_every_entry_in_order(void)
     drop_directory();
 }
 
-int main(void)
-{
-    RUN(recent_goes_on_into_archives);
-    RUN(cut_answers_say_so);
-    RUN(keywords_match_as_people_expect);
-    RUN(escapes_of_other_writers_are_found);
-    RUN(damaged_lines_are_skipped_and_reported_once);
-    RUN(notices_and_other_roles_are_not_given);
-    RUN(commands_and_decisions_are_not_given);
-    RUN(a_session_holds_nothing_from_before_it_was_cleared);
-    RUN(what_was_given_makes_room_for_older_lines);
-    RUN(places_hold_through_rotations);
-    RUN(reading_goes_on_beside_writing_and_rotation);
-    RUN(answers_are_bounded_in_bytes);
-    RUN(exploding_patterns_end_in_an_error);
-    RUN(bad_keywords_are_refused);
-    RUN(huge_lines_are_read_and_monsters_skipped);
-    RUN(stamps_bound_the_answer);
-    RUN(search_is_quick);
-    RUN(walk_gives_every_entry_in_order);
-    return check_summary();
-}
+CASES_MAIN

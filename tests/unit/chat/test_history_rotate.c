@@ -22,7 +22,7 @@ static void append_many(struct sma_history *history, int first, int count)
     }
 }
 
-static void the_file_becomes_an_archive_at_1001_lines(void)
+CASE(the_file_becomes_an_archive_at_1001_lines)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -43,7 +43,7 @@ static void the_file_becomes_an_archive_at_1001_lines(void)
     drop_directory();
 }
 
-static void long_lines_make_a_file_due_by_its_bytes(void)
+CASE(long_lines_make_a_file_due_by_its_bytes)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -58,7 +58,7 @@ static void long_lines_make_a_file_due_by_its_bytes(void)
     drop_directory();
 }
 
-static void count_is_taken_from_an_old_file(void)
+CASE(count_is_taken_from_an_old_file)
 {
     for (int count = 1000; count <= 1002; count++) {
         make_directory();
@@ -80,7 +80,7 @@ static void count_is_taken_from_an_old_file(void)
     }
 }
 
-static void lines_that_come_while_a_file_is_counted_are_counted_once(void)
+CASE(lines_that_come_while_a_file_is_counted_are_counted_once)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -104,7 +104,7 @@ static ssize_t counting_pread(void *self, int fd, void *bytes, size_t len, off_t
     return pread(fd, bytes, len, offset);
 }
 
-static void a_count_is_remembered_when_the_chat_is_forgotten(void)
+CASE(a_count_is_remembered_when_the_chat_is_forgotten)
 {
     make_directory();
     struct sma_sys sys = *sma_sys_real();
@@ -130,7 +130,7 @@ static void a_count_is_remembered_when_the_chat_is_forgotten(void)
     drop_directory();
 }
 
-static void promised_lines_delay_a_rotation(void)
+CASE(promised_lines_delay_a_rotation)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -156,7 +156,7 @@ static struct sma_history_plan plan_of(struct sma_history *history)
     return plan;
 }
 
-static void plans_repeat_without_effect(void)
+CASE(plans_repeat_without_effect)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -175,7 +175,7 @@ static void plans_repeat_without_effect(void)
 
 /* The generation is recorded before the file is renamed: with the name taken the lines simply go on
  * where they are. */
-static void foreign_archive_is_left_alone(void)
+CASE(foreign_archive_is_left_alone)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -193,7 +193,7 @@ static void foreign_archive_is_left_alone(void)
     drop_directory();
 }
 
-static void a_file_that_was_taken_away_needs_no_rotation(void)
+CASE(a_file_that_was_taken_away_needs_no_rotation)
 {
     make_directory();
     struct sma_history *history = open_with(sma_sys_real(), 4, 0);
@@ -210,7 +210,7 @@ static void a_file_that_was_taken_away_needs_no_rotation(void)
 
 /* Where power was lost between the renaming and the sync of a line: it belongs into the archive, at
  * its place. */
-static void a_replayed_line_goes_into_the_archive_that_has_its_place(void)
+CASE(a_replayed_line_goes_into_the_archive_that_has_its_place)
 {
     for (int torn = 0; torn < 3; torn++) {
         make_directory();
@@ -283,7 +283,7 @@ static void check_old(const char *main_file, const char *archive, enum sma_histo
     drop_directory();
 }
 
-static void a_rotation_of_halves_is_undone_or_done(void)
+CASE(a_rotation_of_halves_is_undone_or_done)
 {
     check_old("aaaaaaa\nbbbbbbb\n", NULL, SMA_HISTORY_UNDONE, false);
     check_old("aaaaaaa\nbbbbbbb\n", "aaaaaaa\n", SMA_HISTORY_UNDONE, false); /* a copy */
@@ -291,7 +291,7 @@ static void a_rotation_of_halves_is_undone_or_done(void)
     check_old("bbbbbbb\n", "aaaaaaa\n", SMA_HISTORY_ROTATED, true);
 }
 
-static void archive_numbers_go_on_after_the_highest(void)
+CASE(archive_numbers_go_on_after_the_highest)
 {
     make_directory();
     put_file(STEM ".archive-7.jsonl", "", 0);
@@ -316,7 +316,7 @@ static ssize_t full_pwrite(void *self, int fd, const void *bytes, size_t len, of
     return -1;
 }
 
-static void full_disk_keeps_a_line_for_later(void)
+CASE(full_disk_keeps_a_line_for_later)
 {
     make_directory();
     struct sma_sys sys = *sma_sys_real();
@@ -348,7 +348,7 @@ static void full_disk_keeps_a_line_for_later(void)
     drop_directory();
 }
 
-static void bad_plans_are_refused(void)
+CASE(bad_plans_are_refused)
 {
     static const char *const bad[] = {
         "",
@@ -376,7 +376,7 @@ static void bad_plans_are_refused(void)
         CHECK_ERR(SMA_ERR_BADINPUT, sma_history_plan_parse(sma_str(bad[i]), &plan));
 }
 
-static void a_move_is_read_back_and_bad_ones_are_refused(void)
+CASE(a_move_is_read_back_and_bad_ones_are_refused)
 {
     struct sma_history_move move = {.from_key = "test:chat:-1 \"x\"",
                                     .to_key = "test:chat:-100",
@@ -406,22 +406,4 @@ static void a_move_is_read_back_and_bad_ones_are_refused(void)
         CHECK_ERR(SMA_ERR_BADINPUT, sma_history_move_parse(sma_str(bad[i]), &again));
 }
 
-int main(void)
-{
-    RUN(a_move_is_read_back_and_bad_ones_are_refused);
-    RUN(the_file_becomes_an_archive_at_1001_lines);
-    RUN(long_lines_make_a_file_due_by_its_bytes);
-    RUN(count_is_taken_from_an_old_file);
-    RUN(lines_that_come_while_a_file_is_counted_are_counted_once);
-    RUN(a_count_is_remembered_when_the_chat_is_forgotten);
-    RUN(promised_lines_delay_a_rotation);
-    RUN(plans_repeat_without_effect);
-    RUN(foreign_archive_is_left_alone);
-    RUN(a_file_that_was_taken_away_needs_no_rotation);
-    RUN(a_replayed_line_goes_into_the_archive_that_has_its_place);
-    RUN(a_rotation_of_halves_is_undone_or_done);
-    RUN(archive_numbers_go_on_after_the_highest);
-    RUN(full_disk_keeps_a_line_for_later);
-    RUN(bad_plans_are_refused);
-    return check_summary();
-}
+CASES_MAIN

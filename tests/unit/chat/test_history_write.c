@@ -29,7 +29,7 @@ static void check_file(const char *name, const char *expect, size_t expect_len)
     free(bytes);
 }
 
-static void lines_stand_where_they_were_promised(void)
+CASE(lines_stand_where_they_were_promised)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -57,7 +57,7 @@ static void lines_stand_where_they_were_promised(void)
     drop_directory();
 }
 
-static void released_places_are_given_again(void)
+CASE(released_places_are_given_again)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -74,7 +74,7 @@ static void released_places_are_given_again(void)
     drop_directory();
 }
 
-static void files_of_the_old_program_go_on(void)
+CASE(files_of_the_old_program_go_on)
 {
     static const char old[] =
         "\xEF\xBB\xBF{\"v\":1,\"ts\":5,\"channel\":\"api\",\"chatId\":\"1\",\"chatKey\":\"" KEY
@@ -118,7 +118,7 @@ static void check_tail(const char *good, const char *tail, size_t tail_len, cons
     drop_directory();
 }
 
-static void torn_ends_are_mended(void)
+CASE(torn_ends_are_mended)
 {
     struct sma_buf line = format("1", "whole");
     char whole[512], both[1024];
@@ -154,7 +154,7 @@ static enum sma_history_outcome replay_into(const void *bytes, size_t len, uint6
     return outcome;
 }
 
-static void replay_at_every_cut_gives_the_same_file(void)
+CASE(replay_at_every_cut_gives_the_same_file)
 {
     make_directory();
     struct sma_buf a = format("1", "one 你好"), b = format("2", "two \"q\"");
@@ -181,7 +181,7 @@ static void replay_at_every_cut_gives_the_same_file(void)
     drop_directory();
 }
 
-static void replay_beside_a_taken_place_appends_once(void)
+CASE(replay_beside_a_taken_place_appends_once)
 {
     make_directory();
     struct sma_buf a = format("1", "one"), b = format("2", "other");
@@ -207,7 +207,7 @@ static void replay_beside_a_taken_place_appends_once(void)
     drop_directory();
 }
 
-static void foreign_lines_do_not_lose_ours(void)
+CASE(foreign_lines_do_not_lose_ours)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -234,7 +234,7 @@ static void foreign_lines_do_not_lose_ours(void)
     drop_directory();
 }
 
-static void replaced_and_shortened_files_are_followed(void)
+CASE(replaced_and_shortened_files_are_followed)
 {
     make_directory();
     struct sma_history *history = open_history();
@@ -257,7 +257,7 @@ static void replaced_and_shortened_files_are_followed(void)
     drop_directory();
 }
 
-static void many_chats_need_few_descriptors(void)
+CASE(many_chats_need_few_descriptors)
 {
     make_directory();
     struct sma_history_options options = {.sys = sma_sys_real(),
@@ -287,7 +287,7 @@ static void many_chats_need_few_descriptors(void)
     drop_directory();
 }
 
-static void empty_files_are_empty_histories(void)
+CASE(empty_files_are_empty_histories)
 {
     make_directory();
     put_file(NAME, "", 0);
@@ -304,7 +304,7 @@ static void empty_files_are_empty_histories(void)
     drop_directory();
 }
 
-static void bad_directories_are_errors(void)
+CASE(bad_directories_are_errors)
 {
     struct sma_history_options options = {.sys = sma_sys_real(), .directory = "/dev/null/x"};
     struct sma_history *history = NULL;
@@ -325,18 +325,4 @@ static void bad_directories_are_errors(void)
     drop_directory();
 }
 
-int main(void)
-{
-    RUN(lines_stand_where_they_were_promised);
-    RUN(released_places_are_given_again);
-    RUN(files_of_the_old_program_go_on);
-    RUN(torn_ends_are_mended);
-    RUN(replay_at_every_cut_gives_the_same_file);
-    RUN(replay_beside_a_taken_place_appends_once);
-    RUN(foreign_lines_do_not_lose_ours);
-    RUN(replaced_and_shortened_files_are_followed);
-    RUN(many_chats_need_few_descriptors);
-    RUN(empty_files_are_empty_histories);
-    RUN(bad_directories_are_errors);
-    return check_summary();
-}
+CASES_MAIN

@@ -16,7 +16,7 @@ static int newer_first(const void *a, const void *b)
     return *x > *y ? -1 : *x < *y;
 }
 
-static void the_newest_stay_whatever_the_order(void)
+CASE(the_newest_stay_whatever_the_order)
 {
     struct sma_newest *newest = NULL;
     CHECK_OK(sma_newest_create(KEPT, &newest));
@@ -47,7 +47,7 @@ static void the_newest_stay_whatever_the_order(void)
     sma_newest_destroy(newest);
 }
 
-static void fewer_than_fit_all_stay(void)
+CASE(fewer_than_fit_all_stay)
 {
     struct sma_newest *newest = NULL;
     CHECK_OK(sma_newest_create(4, &newest));
@@ -61,9 +61,4 @@ static void fewer_than_fit_all_stay(void)
     sma_newest_destroy(newest);
 }
 
-int main(void)
-{
-    RUN(the_newest_stay_whatever_the_order);
-    RUN(fewer_than_fit_all_stay);
-    return check_summary();
-}
+CASES_MAIN

@@ -38,7 +38,7 @@ static void take(struct sma_bot_locks *locks, const char *project, const char *n
 
 #define ONE "{\"botToken\":\"7:one\"}"
 
-static void a_second_service_is_told_of_the_first(void)
+CASE(a_second_service_is_told_of_the_first)
 {
     struct sma_bot_locks first = {.count = 0}, second = {.count = 0};
     take(&first, "/home/ann/first", "telegram", ONE, true);
@@ -54,7 +54,7 @@ static void a_second_service_is_told_of_the_first(void)
     sma_bot_locks_release(&second);
 }
 
-static void others_are_nobodys_business(void)
+CASE(others_are_nobodys_business)
 {
     static const struct
     {
@@ -83,7 +83,7 @@ static void others_are_nobodys_business(void)
     sma_bot_locks_release(&second);
 }
 
-static void a_folder_that_others_may_write_to_is_not_used(void)
+CASE(a_folder_that_others_may_write_to_is_not_used)
 {
     char path[256];
     struct sma_bot_locks first = {.count = 0};
@@ -99,9 +99,7 @@ int main(void)
     char dir[] = "/tmp/sma-bot-lock-XXXXXX";
     CHECK(mkdtemp(dir) != NULL);
     setenv("XDG_RUNTIME_DIR", dir, 1);
-    RUN(a_second_service_is_told_of_the_first);
-    RUN(others_are_nobodys_business);
-    RUN(a_folder_that_others_may_write_to_is_not_used);
+    check_run_cases(NULL);
     CHECK_INT(0, check_summary());
     char *const argv[] = {(char *)"/bin/rm", (char *)"-r", dir, NULL};
     execv("/bin/rm", argv);

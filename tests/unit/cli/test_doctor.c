@@ -25,7 +25,9 @@ static enum sma_probe_state judge(uint64_t bytes, uint64_t files, bool counts_fi
     return state;
 }
 
-static void the_disk_is_judged_at_its_limits(void)
+ENDING(sma_secrets_destroy, struct sma_secrets)
+
+CASE(the_disk_is_judged_at_its_limits)
 {
     CHECK_INT(SMA_PROBE_ERROR, judge(32 * MIB - 1, 5000, true));
     CHECK_INT(SMA_PROBE_WARNING, judge(32 * MIB, 5000, true));
@@ -57,11 +59,11 @@ static void print(const struct doctor_report *report, const struct sma_secrets *
     close(fd);
 }
 
-static void secrets_and_control_characters_are_not_shown(void)
+CASE(secrets_and_control_characters_are_not_shown)
 {
     char text[8192];
-    struct doctor_report report = {0};
-    struct sma_secrets *secrets = NULL;
+    SMA_AUTO(doctor_report_fini) struct doctor_report report = {0};
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = NULL;
     struct sma_config config = {.project_dir = "/nowhere",
                                 .state_dir = "/nowhere/.ship",
                                 .permissions_json = "",
@@ -76,15 +78,13 @@ static void secrets_and_control_characters_are_not_shown(void)
         CHECK(strchr(text, '\x1b') == NULL && strchr(text, '\x07') == NULL);
         CHECK(strstr(text, is_json != 0 ? "\\\"quoted\\\"" : "\"quoted\"") != NULL);
     }
-    sma_secrets_destroy(secrets);
-    doctor_report_fini(&report);
 }
 
-static void many_and_long_lines_stay_within_bounds(void)
+CASE(many_and_long_lines_stay_within_bounds)
 {
     static char text[4 * 1024 * 1024];
     char word[2000];
-    struct doctor_report report = {0};
+    SMA_AUTO(doctor_report_fini) struct doctor_report report = {0};
     memset(word, 'x', sizeof word - 1);
     word[sizeof word - 1] = '\0';
     for (int i = 0; i < 600; i++)
@@ -94,13 +94,6 @@ static void many_and_long_lines_stay_within_bounds(void)
     CHECK_INT(SMA_PROBE_TEXT_BYTES_MAX - 1, strlen(report.lines[0].seen));
     print(&report, NULL, true, text, sizeof text);
     CHECK(strncmp(text + strlen(text) - 3, "]}\n", 3) == 0);
-    doctor_report_fini(&report);
 }
 
-int main(void)
-{
-    RUN(the_disk_is_judged_at_its_limits);
-    RUN(secrets_and_control_characters_are_not_shown);
-    RUN(many_and_long_lines_stay_within_bounds);
-    return check_summary();
-}
+CASES_MAIN

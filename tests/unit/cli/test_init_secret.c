@@ -24,13 +24,12 @@ int sma_cli_fail(const char *format, ...)
 
 static void write_env(const struct init_secrets *secrets, const char *before)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     init_secrets_format(secrets, dir, sma_str(before), &buf);
     CHECK_INT(SMA_ERR_OK, buf.err);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL && fwrite(buf.ptr, 1, buf.len, file) == buf.len && fclose(file) == 0);
-    sma_buf_fini(&buf);
 }
 
 static void expect_value(const char *name, const char *wanted)
@@ -41,7 +40,7 @@ static void expect_value(const char *name, const char *wanted)
     CHECK_TEXT(wanted, value);
 }
 
-static void what_is_written_is_what_is_read(void)
+CASE(what_is_written_is_what_is_read)
 {
     static const char *const values[] = {
         "sk-abc", "7001234567:AAE-f_o", "with#sharp",   "#begins",  "ends#", "a=b==", "export",
@@ -61,7 +60,7 @@ static void what_is_written_is_what_is_read(void)
     }
 }
 
-static void what_cannot_be_a_key_is_refused(void)
+CASE(what_cannot_be_a_key_is_refused)
 {
     static const char *const values[] = {"",         "a b",        "a\tb", "a\nb",
                                          "'quoted'", "\"quoted",   "a`b",  "a\\nb",
@@ -70,7 +69,7 @@ static void what_cannot_be_a_key_is_refused(void)
         CHECK(init_secret_fault(values[i]) != NULL);
 }
 
-static void a_key_that_is_there_is_not_written_twice(void)
+CASE(a_key_that_is_there_is_not_written_twice)
 {
     static struct init_secrets secrets;
     char command[128];
@@ -94,9 +93,7 @@ int main(void)
     CHECK(mkdtemp(dir) != NULL);
     snprintf(path, sizeof path, "%s/.env", dir);
     unsetenv("A_KEY");
-    RUN(what_is_written_is_what_is_read);
-    RUN(what_cannot_be_a_key_is_refused);
-    RUN(a_key_that_is_there_is_not_written_twice);
+    check_run_cases(NULL);
     CHECK_INT(0, rmdir(dir));
     return 0;
 }

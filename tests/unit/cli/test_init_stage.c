@@ -68,7 +68,7 @@ static void remove_all(void)
     CHECK_INT(0, system(command)); /* NOLINT: a path of our own */
 }
 
-static void a_new_folder_comes_with_one_rename(void)
+CASE(a_new_folder_comes_with_one_rename)
 {
     struct init_stage stage;
     struct stat status;
@@ -85,7 +85,7 @@ static void a_new_folder_comes_with_one_rename(void)
     remove_all();
 }
 
-static void what_is_not_committed_leaves_nothing(void)
+CASE(what_is_not_committed_leaves_nothing)
 {
     struct init_stage stage;
     for (int is_there = 0; is_there < 2; is_there++) {
@@ -125,7 +125,7 @@ static void fail_at(size_t missing, bool has_folder)
     remove_all();
 }
 
-static void a_failed_commit_puts_back_what_was_there(void)
+CASE(a_failed_commit_puts_back_what_was_there)
 {
     for (size_t missing = 0; missing < SMA_COUNT_OF(files); missing++) {
         fail_at(missing, false);
@@ -133,7 +133,7 @@ static void a_failed_commit_puts_back_what_was_there(void)
     }
 }
 
-static void files_of_others_are_kept(void)
+CASE(files_of_others_are_kept)
 {
     struct init_stage stage;
     CHECK_INT(0, mkdir(project, 0755));
@@ -153,7 +153,7 @@ static void files_of_others_are_kept(void)
     remove_all();
 }
 
-static void a_folder_is_never_replaced(void)
+CASE(a_folder_is_never_replaced)
 {
     struct init_stage stage;
     CHECK_INT(0, mkdir(project, 0755));
@@ -169,7 +169,7 @@ static void a_folder_is_never_replaced(void)
 }
 
 /* The signals that end a program wait while there is something to take back. */
-static void signals_wait_for_the_end(void)
+CASE(signals_wait_for_the_end)
 {
     struct init_stage stage;
     sigset_t pending;
@@ -184,7 +184,7 @@ static void signals_wait_for_the_end(void)
 }
 
 /* What somebody has put into his folder leads root nowhere that he could not go himself. */
-static void root_in_somebodys_folder_is_that_somebody(void)
+CASE(root_in_somebodys_folder_is_that_somebody)
 {
     struct init_stage stage;
     struct stat status;
@@ -212,13 +212,7 @@ int main(void)
 {
     CHECK(mkdtemp(parent) != NULL);
     snprintf(project, sizeof project, "%s/project", parent);
-    RUN(a_new_folder_comes_with_one_rename);
-    RUN(what_is_not_committed_leaves_nothing);
-    RUN(a_failed_commit_puts_back_what_was_there);
-    RUN(files_of_others_are_kept);
-    RUN(root_in_somebodys_folder_is_that_somebody);
-    RUN(a_folder_is_never_replaced);
-    RUN(signals_wait_for_the_end);
+    check_run_cases(NULL);
     CHECK_INT(0, rmdir(parent));
     return 0;
 }

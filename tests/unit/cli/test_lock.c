@@ -20,7 +20,7 @@ static void end_with_parent(void)
         _exit(1);
 }
 
-static void the_holder_is_named(void)
+CASE(the_holder_is_named)
 {
     struct sma_error error = {0};
     int fd = -1, other = -1;
@@ -35,7 +35,7 @@ static void the_holder_is_named(void)
     CHECK(!sma_lock_is_held(dir));
 }
 
-static void a_dead_holder_holds_nothing(void)
+CASE(a_dead_holder_holds_nothing)
 {
     int ready[2];
     CHECK_INT(0, pipe(ready));
@@ -60,7 +60,7 @@ static void a_dead_holder_holds_nothing(void)
     close(ready[1]);
 }
 
-static void asking_keeps_nobody_out(void)
+CASE(asking_keeps_nobody_out)
 {
     pid_t child = fork();
     CHECK(child >= 0);
@@ -83,9 +83,7 @@ int main(void)
 {
     char path[64];
     CHECK(mkdtemp(dir) != NULL);
-    RUN(the_holder_is_named);
-    RUN(a_dead_holder_holds_nothing);
-    RUN(asking_keeps_nobody_out);
+    check_run_cases(NULL);
     snprintf(path, sizeof path, "%s/lock", dir);
     CHECK_INT(0, unlink(path));
     CHECK_INT(0, rmdir(dir));

@@ -68,7 +68,7 @@ static void expect(const struct sma_cli_log_wanted *wanted, size_t count_max, co
     CHECK_TEXT(words, seen);
 }
 
-static void what_is_wanted_is_read_in_order(void)
+CASE(what_is_wanted_is_read_in_order)
 {
     int64_t since;
     expect(&(struct sma_cli_log_wanted){0}, SIZE_MAX, "one two three four ");
@@ -85,7 +85,7 @@ static void what_is_wanted_is_read_in_order(void)
     expect(&(struct sma_cli_log_wanted){.since_ms = since}, 1, "four ");
 }
 
-static void times_are_read_as_people_write_them(void)
+CASE(times_are_read_as_people_write_them)
 {
     static const char *const wrong[] = {"", "10", "m", "-5m", "10x", "2026-13-40", "yesterday"};
     int64_t ms = 0;
@@ -123,7 +123,7 @@ static bool go_on(void *user, json_t *root)
     return strcmp(message, "eight") != 0;
 }
 
-static void a_log_is_followed_over_midnight(void)
+CASE(a_log_is_followed_over_midnight)
 {
     seen[0] = '\0';
     const struct sma_cli_log_wanted wanted = {.level = SMA_LOG_INFO};
@@ -150,7 +150,7 @@ static bool cut_after_others(void *user, json_t *root)
     return strncmp(time, "2026-11-26", 10) < 0 || cut(user, root);
 }
 
-static void a_file_that_was_cut_is_read_on(void)
+CASE(a_file_that_was_cut_is_read_on)
 {
     char pipe[128];
     seen[0] = '\0';
@@ -162,7 +162,7 @@ static void a_file_that_was_cut_is_read_on(void)
     CHECK_TEXT("nine ten ", seen);
 }
 
-static void a_project_that_never_ran_is_told(void)
+CASE(a_project_that_never_ran_is_told)
 {
     char nowhere[64];
     snprintf(nowhere, sizeof nowhere, "%s/nowhere", dir);
@@ -172,11 +172,7 @@ static void a_project_that_never_ran_is_told(void)
 int main(void)
 {
     write_days();
-    RUN(what_is_wanted_is_read_in_order);
-    RUN(times_are_read_as_people_write_them);
-    RUN(a_log_is_followed_over_midnight);
-    RUN(a_file_that_was_cut_is_read_on);
-    RUN(a_project_that_never_ran_is_told);
+    check_run_cases(NULL);
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", dir);
     CHECK_INT(0, system(command));

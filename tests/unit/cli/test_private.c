@@ -49,7 +49,7 @@ static void close_it(void)
     sma_private_close(&config, collect, NULL);
 }
 
-static void folders_are_made_for_us_alone(void)
+CASE(folders_are_made_for_us_alone)
 {
     umask(0);
     snprintf(state, sizeof state, "%s/.ship", dir);
@@ -63,7 +63,7 @@ static void folders_are_made_for_us_alone(void)
     CHECK_TEXT("", warnings);
 }
 
-static void an_old_project_is_closed_at_its_start(void)
+CASE(an_old_project_is_closed_at_its_start)
 {
     write_file("outside", 0644);
     write_file("Agent.md", 0644);
@@ -84,7 +84,7 @@ static void an_old_project_is_closed_at_its_start(void)
     CHECK_TEXT("", warnings); /* said once */
 }
 
-static void an_open_env_file_is_told(void)
+CASE(an_open_env_file_is_told)
 {
     write_file(".env", 0640);
     close_it();
@@ -99,9 +99,7 @@ static void an_open_env_file_is_told(void)
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(folders_are_made_for_us_alone);
-    RUN(an_old_project_is_closed_at_its_start);
-    RUN(an_open_env_file_is_told);
+    check_run_cases(NULL);
     static const char *const names[] = {".ship/link",  ".ship/state.db",
                                         ".ship/chats", ".ship/logs/exec",
                                         ".ship/logs",  ".ship",

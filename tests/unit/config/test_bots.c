@@ -87,8 +87,11 @@ static void expect_member(const struct sma_config *config, const char *name, con
     json_decref(root);
 }
 
+ENDING(sma_config_destroy, struct sma_config)
+ENDING(sma_access_rules_destroy, struct sma_access_rules)
+
 /* -- blocks ------------------------------------------------------------------------------------ */
-static void each_bot_of_a_list_is_a_block_of_its_own(void)
+CASE(each_bot_of_a_list_is_a_block_of_its_own)
 {
     setenv("SUPPORT_TOKEN", "2:support", 1);
     struct sma_config *config =
@@ -109,7 +112,7 @@ static void each_bot_of_a_list_is_a_block_of_its_own(void)
 }
 
 /* Nothing of the file's order is in a name. */
-static void names_come_from_ids_alone(void)
+CASE(names_come_from_ids_alone)
 {
     struct sma_config *config = load("\"feishu\":[{\"id\":\"b\"},{\"id\":\"a-1_x\"}]", "");
     CHECK(block_of(config, "feishu@b") != NULL && block_of(config, "feishu@a-1_x") != NULL);
@@ -128,9 +131,10 @@ static void names_come_from_ids_alone(void)
     sma_config_destroy(config);
 }
 
-static void a_variable_that_is_missing_is_named_for_its_bot(void)
+CASE(a_variable_that_is_missing_is_named_for_its_bot)
 {
     unsetenv("NO_SUCH_TOKEN");
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config =
         load("\"telegram\":[{\"enabled\":true,\"botToken\":\"1:a\"},"
              "{\"id\":\"on\",\"enabled\":true,\"botToken\":\"${NO_SUCH_TOKEN}\"},"
@@ -138,11 +142,10 @@ static void a_variable_that_is_missing_is_named_for_its_bot(void)
              "");
     CHECK(strstr(warnings, "adapters.telegram.1.botToken uses ${NO_SUCH_TOKEN}") != NULL);
     CHECK(strstr(warnings, "telegram.2.botToken") == NULL);
-    sma_config_destroy(config);
 }
 
 /* QQ_APP_ID would make both one account. */
-static void variables_without_a_placeholder_are_the_first_bots(void)
+CASE(variables_without_a_placeholder_are_the_first_bots)
 {
     const struct sma_params *table = NULL;
     for (const struct sma_params *const *at = platform_params(); *at != NULL; at++)
@@ -170,7 +173,7 @@ static void variables_without_a_placeholder_are_the_first_bots(void)
 }
 
 /* -- what is wrong ----------------------------------------------------------------------------- */
-static void what_cannot_be_told_apart_is_refused(void)
+CASE(what_cannot_be_told_apart_is_refused)
 {
     refuse("\"telegram\":[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"a\"}]", "",
            "adapters.telegram: two bots have the id \"a\"");
@@ -185,13 +188,13 @@ static void what_cannot_be_told_apart_is_refused(void)
            "adapters.telegram@b.pollTimeoutS must be between");
     refuse("\"telegram\":[{},{\"id\":\"b\",\"enabled\":\"maybe\"}]", "",
            "adapters.telegram@b.enabled must be true or false");
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config = load("\"telegram\":[{},{\"id\":\"b\",\"botTokn\":\"x\"}]", "");
     CHECK(strstr(warnings, "unknown key adapters.telegram@b.botTokn is ignored; did you mean "
                            "adapters.telegram@b.botToken?") != NULL);
-    sma_config_destroy(config);
 }
 
-static void an_id_is_a_short_plain_word(void)
+CASE(an_id_is_a_short_plain_word)
 {
     static const char *const bad[] = {
         "\"\"",    "\"Support\"", "\"a b\"", "\"a:b\"",  "\"a/b\"",
@@ -214,7 +217,7 @@ static void an_id_is_a_short_plain_word(void)
     }
 }
 
-static void two_bots_never_have_one_account(void)
+CASE(two_bots_never_have_one_account)
 {
     refuse("\"telegram\":[{\"enabled\":true,\"botToken\":\"1:x\"},"
            "{\"id\":\"b\",\"enabled\":true,\"botToken\":\"1:x\"}]",
@@ -241,7 +244,7 @@ static enum sma_access_standing standing(const struct sma_access_roles *roles, c
 }
 
 /* Telegram's ids are one person's at every bot; those of others are each bot's own. */
-static void a_role_holds_where_its_id_means_the_person(void)
+CASE(a_role_holds_where_its_id_means_the_person)
 {
     struct sma_access_roles *roles = NULL;
     CHECK_OK(sma_access_roles_parse(
@@ -265,9 +268,9 @@ static void a_role_holds_where_its_id_means_the_person(void)
                                      &roles, &error));
 }
 
-static void a_list_of_people_holds_likewise(void)
+CASE(a_list_of_people_holds_likewise)
 {
-    struct sma_access_rules *rules = NULL;
+    SMA_AUTO(sma_access_rules_destroyp) struct sma_access_rules *rules = NULL;
     CHECK_OK(sma_access_rules_parse(
         SMA_STR("{\"access\":[\"telegram:1\",\"telegram@ops:2\",\"feishu:ou_3\",\"4\"]}"), &rules,
         &error));
@@ -278,11 +281,10 @@ static void a_list_of_people_holds_likewise(void)
     CHECK(sma_access_is_listed(rules, SMA_STR("feishu"), SMA_STR("ou_3")));
     CHECK(sma_access_is_listed(rules, SMA_STR("qq@b"), SMA_STR("4")));
     CHECK(!sma_access_is_listed(rules, SMA_STR("telegram"), SMA_STR("m:1")));
-    sma_access_rules_destroy(rules);
 }
 
 /* -- SIGHUP ------------------------------------------------------------------------------------ */
-static void what_counts_from_the_next_start_is_named_with_its_bot(void)
+CASE(what_counts_from_the_next_start_is_named_with_its_bot)
 {
     struct sma_config *one = load("\"telegram\":[{\"botToken\":\"1:a\"},"
                                   "{\"id\":\"b\",\"botToken\":\"2:b\",\"access\":\"anyone\"}]",
@@ -290,6 +292,7 @@ static void what_counts_from_the_next_start_is_named_with_its_bot(void)
     struct sma_config *moved = load("\"telegram\":[{\"id\":\"b\",\"botToken\":\"2:b\"},"
                                     "{\"id\":\"c\"}]",
                                     "");
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *other = load("\"telegram\":[{\"botToken\":\"1:a\"},"
                                     "{\"id\":\"b\",\"botToken\":\"2:new\"}]",
                                     "");
@@ -303,7 +306,6 @@ static void what_counts_from_the_next_start_is_named_with_its_bot(void)
     CHECK(strstr(warnings, "telegram@b") == NULL);                 /* stands elsewhere */
     sma_config_destroy(one);
     sma_config_destroy(moved);
-    sma_config_destroy(other);
 }
 
 /* -- chats ------------------------------------------------------------------------------------- */
@@ -316,8 +318,9 @@ static const char *prompt_of(const struct sma_config *config, const char *key, b
 }
 
 /* A restriction of a platform is one of all its bots; what names a bot is more exact. */
-static void a_pattern_without_a_bot_speaks_of_all(void)
+CASE(a_pattern_without_a_bot_speaks_of_all)
 {
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config = load(TWO, ",\"chats\":{\"telegram\":{\"prompt\":\"platform\"},"
                                           "\"telegram@ops\":{\"prompt\":\"ops\"},"
                                           "\"telegram:group:*\":{\"prompt\":\"groups\"},"
@@ -355,10 +358,9 @@ static void a_pattern_without_a_bot_speaks_of_all(void)
             fprintf(stderr, "%s: %s\n", rows[i].key, found);
         CHECK_TEXT(rows[i].wanted, found);
     }
-    sma_config_destroy(config);
 }
 
-static void a_pattern_for_a_bot_that_is_not_there_is_refused(void)
+CASE(a_pattern_for_a_bot_that_is_not_there_is_refused)
 {
     refuse(TWO, ",\"chats\":{\"telegram@oops:*\":{\"prompt\":\"x\"}}",
            "adapters.telegram has no bot with the id \"oops\"");
@@ -371,18 +373,7 @@ static void a_pattern_for_a_bot_that_is_not_there_is_refused(void)
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(each_bot_of_a_list_is_a_block_of_its_own);
-    RUN(names_come_from_ids_alone);
-    RUN(a_variable_that_is_missing_is_named_for_its_bot);
-    RUN(variables_without_a_placeholder_are_the_first_bots);
-    RUN(what_cannot_be_told_apart_is_refused);
-    RUN(an_id_is_a_short_plain_word);
-    RUN(two_bots_never_have_one_account);
-    RUN(a_role_holds_where_its_id_means_the_person);
-    RUN(a_list_of_people_holds_likewise);
-    RUN(what_counts_from_the_next_start_is_named_with_its_bot);
-    RUN(a_pattern_without_a_bot_speaks_of_all);
-    RUN(a_pattern_for_a_bot_that_is_not_there_is_refused);
+    check_run_cases(NULL);
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", dir);
     return system(command) == 0 ? 0 : 1;

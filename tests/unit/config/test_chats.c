@@ -70,8 +70,11 @@ static const char *prompt_of(const struct sma_config *config, const char *key, b
     return rules.prompt == NULL ? "" : rules.prompt->prompt;
 }
 
-static void the_most_exact_pattern_counts(void)
+ENDING(sma_config_destroy, struct sma_config)
+
+CASE(the_most_exact_pattern_counts)
 {
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config = load(
         "{\"*\":{\"prompt\":\"all\"},\"telegram\":{\"prompt\":\"platform\"},"
         "\"*:group:*\":{\"prompt\":\"groups\"},\"telegram:group:*\":{\"prompt\":\"tg groups\"},"
@@ -111,12 +114,12 @@ static void the_most_exact_pattern_counts(void)
             fprintf(stderr, "%s: %s\n", rows[i].key, found);
         CHECK_TEXT(rows[i].wanted, found);
     }
-    sma_config_destroy(config);
 }
 
 /* A restriction of all groups does not go because one of them has a prompt. */
-static void each_member_comes_from_the_best_entry_that_says_it(void)
+CASE(each_member_comes_from_the_best_entry_that_says_it)
 {
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config =
         load("{\"telegram:group:*\":{\"tools\":{\"deny\":[\"exec_shell\"]},"
              "\"access\":{\"groupAccess\":\"anyone\"},\"modelChoice\":\"everybody\"},"
@@ -143,11 +146,11 @@ static void each_member_comes_from_the_best_entry_that_says_it(void)
     CHECK(rules.model == NULL && rules.prompt == NULL && rules.choice == NULL);
     rules = sma_chat_rules_find(config, SMA_STR("telegram:chat:1"), false);
     CHECK(rules.tools == NULL && rules.access == NULL && rules.choice == NULL);
-    sma_config_destroy(config);
 }
 
-static void models_are_known_by_name_and_only_once(void)
+CASE(models_are_known_by_name_and_only_once)
 {
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config =
         load("{\"qq\":{\"model\":\"cheap\"},"
              "\"telegram\":{\"model\":{\"name\":\"cheap\",\"model\":\"claude-haiku-5-5\"}},"
@@ -165,10 +168,9 @@ static void models_are_known_by_name_and_only_once(void)
     CHECK_INT(4, sma_models_find(config, SMA_STR("cheapo")));
     CHECK_INT(2, sma_models_nearest(config, SMA_STR("cheapo")));
     CHECK_INT(4, sma_models_nearest(config, SMA_STR("something else")));
-    sma_config_destroy(config);
 }
 
-static void what_is_wrong_ends_the_start(void)
+CASE(what_is_wrong_ends_the_start)
 {
     static const char *const rows[][2] = {
         {"{\"telegrm:group:*\":{}}", "\"telegrm\" is not a platform; did you mean telegram?"},
@@ -196,9 +198,9 @@ static void what_is_wrong_ends_the_start(void)
         refuse(rows[i][0], rows[i][1]);
 }
 
-static void a_model_of_the_command_line_is_everybodys(void)
+CASE(a_model_of_the_command_line_is_everybodys)
 {
-    struct sma_config *config = NULL;
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = NULL;
     struct sma_error error = {0};
     write_project("{\"qq\":{\"model\":\"spare\",\"prompt\":\"p\"}}");
     CHECK_OK(sma_config_load(dir, &(struct sma_config_overrides){.provider = "offline"}, ignore,
@@ -206,17 +208,12 @@ static void a_model_of_the_command_line_is_everybodys(void)
     CHECK(config->chats[0].model == NULL);
     CHECK_TEXT("p", config->chats[0].prompt);
     CHECK_INT(1, sma_models_count(config));
-    sma_config_destroy(config);
 }
 
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(the_most_exact_pattern_counts);
-    RUN(each_member_comes_from_the_best_entry_that_says_it);
-    RUN(models_are_known_by_name_and_only_once);
-    RUN(what_is_wrong_ends_the_start);
-    RUN(a_model_of_the_command_line_is_everybodys);
+    check_run_cases(NULL);
     static const char *const names[] = {"Agent.md", "Group.md", "ship.json"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         char path[64];

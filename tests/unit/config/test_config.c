@@ -74,7 +74,52 @@ static void refuse(const char *must_contain)
     CHECK(strchr(error.text, '\n') == NULL);
 }
 
-static void only_agent_md_is_required(void)
+ENDING(sma_config_destroy, struct sma_config)
+
+/* Runs first: the first load of a process is the one that may touch the environment. */
+CASE(a_reload_reads_the_env_file_again)
+{
+    static const char ship[] =
+        "{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
+    project(ship, "LLM_API_KEY=one\n");
+    struct sma_config *config = load();
+    CHECK_TEXT("one", config->llm.api_key);
+    sma_config_destroy(config);
+    write_file(".env", "LLM_API_KEY=two\n");
+    config = load();
+    CHECK_TEXT("two", config->llm.api_key);
+    sma_config_destroy(config);
+    write_file(".env", NULL);
+    refuse("LLM_API_KEY");
+    setenv("LLM_API_KEY", "real", 1);
+    config = load();
+    CHECK_TEXT("real", config->llm.api_key);
+    sma_config_destroy(config);
+}
+
+static bool is_named(const struct sma_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->dotenv_count; i++)
+        if (strcmp(config->dotenv_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Commands must not get them, whether the environment had a value of its own or an earlier .env
+ * brought them. */
+CASE(what_the_env_file_brought_is_known_by_name)
+{
+    project("{\"llm\":{\"provider\":\"offline\"}}", "BROUGHT_A=1\nPATH=/nowhere\n");
+    struct sma_config *config = NULL;
+    CHECK_OK(sma_config_load(dir, NULL, NULL, NULL, &config, NULL));
+    CHECK(is_named(config, "BROUGHT_A") && is_named(config, "PATH"));
+    CHECK(is_named(config, "LLM_API_KEY")); /* of the first .env of this process */
+    CHECK(!is_named(config, "HOME"));
+    sma_config_destroy(config);
+    write_file(".env", NULL);
+}
+
+CASE(only_agent_md_is_required)
 {
     project(NULL, "ANTHROPIC_API_KEY=k\n");
     struct sma_config *config = load();
@@ -93,7 +138,7 @@ static void only_agent_md_is_required(void)
     refuse("no Agent.md here");
 }
 
-static void a_project_of_the_first_era_loads(void)
+CASE(a_project_of_the_first_era_loads)
 {
     project(
         "{\"$schema\":\"./.ship/schema/ship.schema.json\",\"name\":\"a\",\"version\":\"1.0.0\","
@@ -107,7 +152,7 @@ static void a_project_of_the_first_era_loads(void)
         "\"integrations\":{\"telegram\":{\"enabled\":false,\"botToken\":\"${TELEGRAM_BOT_TOKEN}\"},"
         "\"feishu\":{\"enabled\":false},\"qq\":{\"enabled\":false}}}",
         "LLM_API_KEY=sk-1\n");
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK_TEXT("", warnings);
     CHECK_TEXT("sk-1", config->llm.api_key);
     CHECK_TEXT("https://api.openai.com/v1", config->llm.base_url);
@@ -120,10 +165,9 @@ static void a_project_of_the_first_era_loads(void)
     CHECK(!config->adapters[0].is_enabled && config->adapters[0].says_enabled);
     CHECK_TEXT("{\"enabled\":false}", config->adapters[0].json);
     CHECK(strstr(config->permissions_json, "\"deny\":[\"rm\"]") != NULL);
-    sma_config_destroy(config);
 }
 
-static void placeholders_follow_the_old_rules(void)
+CASE(placeholders_follow_the_old_rules)
 {
     project("{\"name\":\"${LOWER_case}\",\"description\":\"Bearer "
             "${API_KEY}\",\"start\":{\"port\":\"${PORT_X}\"},"
@@ -143,7 +187,58 @@ static void placeholders_follow_the_old_rules(void)
     unsetenv("my_key");
 }
 
-static void the_environment_wins_over_the_file(void)
+/* A folder that kept ${X} was not there for commands, in silence; a rule may mean it. */
+CASE(placeholders_within_permissions_are_told_but_in_rules)
+{
+    project("{\"llm\":{\"provider\":\"offline\"},\"permissions\":{"
+            "\"read_repo\":{\"paths\":[\"x${RULE}\"]},\"mcp\":{\"allow\":[\"a:${RULE}x\"]},"
+            "\"exec_shell\":{\"allow\":[\"echo ${RULE}\"],\"paths\":[\"/opt/${OPT}\"]}}}",
+            "");
+    struct sma_config *config = load();
+    CHECK(strstr(warnings, "permissions.exec_shell.paths.0 holds ${OPT} within a longer") != NULL);
+    CHECK(strstr(warnings, "RULE") == NULL);
+    sma_config_destroy(config);
+}
+
+/* A default is taken where the variable is not there; nothing goes out literally in silence. */
+CASE(placeholders_have_defaults_and_strange_ones_are_told)
+{
+    project("{\"name\":\"${NO_NAME_X:-ship}\",\"description\":\"${EMPTY_X-no}${EMPTY_X:-yes}\","
+            "\"llm\":{\"provider\":\"custom\",\"model\":\"${MODEL_X:-qwen-max:1}\",\"baseUrl\":"
+            "\"${EMPTY_X:-http://127.0.0.1:9/v1}\",\"apiKey\":\"k\"},\"start\":{\"host\":"
+            "\"${HOST_X:?must be set}\"}}",
+            "MODEL_X=m\nEMPTY_X=\n");
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
+    CHECK_TEXT("ship", config->name);
+    CHECK_TEXT("m", config->llm.model);
+    CHECK_TEXT("http://127.0.0.1:9/v1", config->llm.base_url);
+    CHECK(strstr(warnings, "start.host is \"${HOST_X:?must be set}\"") != NULL);
+}
+
+/* A default may have one of its own; what means a variable in other programs only is told. */
+CASE(defaults_have_defaults_and_foreign_notations_are_told)
+{
+    static const char *const foreign[] = {"$HOST_X", "%HOST_X%", "{{HOST_X}}", "{env:HOST_X}",
+                                          "{{ .HOST_X }}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(foreign); i++) {
+        char json[600], told[100];
+        snprintf(json, sizeof json,
+                 "{\"name\":\"${NO_A_X:-${NO_B_X:-${NO_C_X:-deep}}}\",\"description\":"
+                 "\"${NO_A_X:-${REAL_X}}\",\"llm\":{\"provider\":\"custom\",\"model\":\"m\","
+                 "\"baseUrl\":\"http://127.0.0.1:9/v1\",\"apiKey\":\"k\"},\"start\":{\"host\":"
+                 "\"%s\"}}",
+                 foreign[i]);
+        project(json, "REAL_X=real\nHOST_X=127.0.0.1\n");
+        struct sma_config *config = load();
+        CHECK_TEXT("deep", config->name);
+        CHECK_TEXT("real", config->description);
+        snprintf(told, sizeof told, "start.host is \"%s\"", foreign[i]);
+        CHECK(strstr(warnings, told) != NULL);
+        sma_config_destroy(config);
+    }
+}
+
+CASE(the_environment_wins_over_the_file)
 {
     project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}",
             "LLM_API_KEY=file\nLLM_API_KEY=last\n");
@@ -159,31 +254,9 @@ static void the_environment_wins_over_the_file(void)
     sma_config_destroy(config);
 }
 
-static bool is_named(const struct sma_config *config, const char *name)
-{
-    for (size_t i = 0; i < config->dotenv_count; i++)
-        if (strcmp(config->dotenv_names[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Commands must not get them, whether the environment had a value of its own or an earlier .env
- * brought them. */
-static void what_the_env_file_brought_is_known_by_name(void)
-{
-    project("{\"llm\":{\"provider\":\"offline\"}}", "BROUGHT_A=1\nPATH=/nowhere\n");
-    struct sma_config *config = NULL;
-    CHECK_OK(sma_config_load(dir, NULL, NULL, NULL, &config, NULL));
-    CHECK(is_named(config, "BROUGHT_A") && is_named(config, "PATH"));
-    CHECK(is_named(config, "LLM_API_KEY")); /* of the first .env of this process */
-    CHECK(!is_named(config, "HOME"));
-    sma_config_destroy(config);
-    write_file(".env", NULL);
-}
-
 /* Both variables set is what many developers have. A key goes to the provider whose it is, or
  * nowhere. */
-static void each_provider_gets_its_own_key_only(void)
+CASE(each_provider_gets_its_own_key_only)
 {
     static const struct
     {
@@ -226,56 +299,33 @@ static void each_provider_gets_its_own_key_only(void)
 }
 
 /* `start --provider openai` on a project of another provider. */
-static void a_provider_of_the_command_line_does_not_get_the_files_key(void)
+CASE(a_provider_of_the_command_line_does_not_get_the_files_key)
 {
     struct sma_config_overrides overrides = {.provider = "openai"};
-    struct sma_config *config = NULL;
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = NULL;
     struct sma_error error = {0};
     project("{\"llm\":{\"provider\":\"anthropic\",\"model\":\"m\",\"apiKey\":\"sk-literal\"}}",
             "OPENAI_API_KEY=of-openai\n");
     CHECK_OK(sma_config_load(dir, &overrides, NULL, NULL, &config, &error));
     CHECK_TEXT("of-openai", config->llm.api_key);
-    sma_config_destroy(config);
-}
-
-/* Runs first: the first load of a process is the one that may touch the environment. */
-static void a_reload_reads_the_env_file_again(void)
-{
-    static const char ship[] =
-        "{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
-    project(ship, "LLM_API_KEY=one\n");
-    struct sma_config *config = load();
-    CHECK_TEXT("one", config->llm.api_key);
-    sma_config_destroy(config);
-    write_file(".env", "LLM_API_KEY=two\n");
-    config = load();
-    CHECK_TEXT("two", config->llm.api_key);
-    sma_config_destroy(config);
-    write_file(".env", NULL);
-    refuse("LLM_API_KEY");
-    setenv("LLM_API_KEY", "real", 1);
-    config = load();
-    CHECK_TEXT("real", config->llm.api_key);
-    sma_config_destroy(config);
 }
 
 /* The check takes a placeholder's text and 5000.0 for numbers, so reading must, too. */
-static void timeouts_may_be_written_as_text(void)
+CASE(timeouts_may_be_written_as_text)
 {
     project(
         "{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"timeouts\":{\"connectMs\":\"1500\","
         "\"idleMs\":2500.0,\"totalMs\":\"${PORT_X}\",\"firstByteMs\":7}}}",
         "PORT_X=9000\n");
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK_INT(1500, config->llm.connect_ms);
     CHECK_INT(2500, config->llm.idle_ms);
     CHECK_INT(9000, config->llm.total_ms);
     CHECK_INT(7, config->llm.first_byte_ms);
-    sma_config_destroy(config);
 }
 
 /* In a header line of its own it would be another header. */
-static void a_key_of_several_lines_is_refused(void)
+CASE(a_key_of_several_lines_is_refused)
 {
     static const char ship[] = "{\"api\":{\"token\":\"${PORT_X}\"},"
                                "\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"${LLM_API_KEY}\"}}";
@@ -287,7 +337,7 @@ static void a_key_of_several_lines_is_refused(void)
     sma_config_destroy(load());
 }
 
-static void wires_are_chosen_as_designed(void)
+CASE(wires_are_chosen_as_designed)
 {
     static const struct
     {
@@ -315,7 +365,7 @@ static void wires_are_chosen_as_designed(void)
     }
 }
 
-static void access_holds_for_platforms_that_do_not_say_it_themselves(void)
+CASE(access_holds_for_platforms_that_do_not_say_it_themselves)
 {
     project(
         "{\"llm\":{\"provider\":\"offline\"},\"access\":[\"1001\",1002],\"permissions\":{\"roles\":"
@@ -323,17 +373,16 @@ static void access_holds_for_platforms_that_do_not_say_it_themselves(void)
         "\"telegram\":{\"enabled\":false},\"feishu\":{\"access\":\"anyone\"},"
         "\"qq\":{\"access\":\"${WHO}\"},\"http\":{\"enabled\":true}}}",
         "WHO=paired\n");
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK_TEXT("", warnings);
     CHECK_INT(4, (int)config->adapter_count);
     CHECK_TEXT("{\"enabled\":false,\"access\":[\"1001\",1002]}", config->adapters[0].json);
     CHECK_TEXT("{\"access\":\"anyone\"}", config->adapters[1].json);
     CHECK_TEXT("{\"access\":\"paired\"}", config->adapters[2].json);
     CHECK_TEXT("{\"enabled\":true}", config->adapters[3].json);
-    sma_config_destroy(config);
 }
 
-static void what_is_over_is_kept_as_told(void)
+CASE(what_is_over_is_kept_as_told)
 {
     project("{\"llm\":{\"provider\":\"offline\"}}", NULL);
     struct sma_config *config = load();
@@ -370,7 +419,7 @@ static void what_is_over_is_kept_as_told(void)
     refuse("retention.requestLogDays");
 }
 
-static void wrong_files_give_one_line(void)
+CASE(wrong_files_give_one_line)
 {
     static const struct
     {
@@ -441,70 +490,65 @@ static void wrong_files_give_one_line(void)
     refuse("\\u0000 is not allowed here; correct that line");
 }
 
-static void unknown_keys_name_the_nearest(void)
+CASE(unknown_keys_name_the_nearest)
 {
     project("{\"lmm\":{},\"llm\":{\"provider\":\"offline\",\"temprature\":1},\"zzzzzzzzz\":1,"
             "\"adapters\":{\"telegrm\":{\"enabled\":false}}}",
             NULL);
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK(strstr(warnings, "unknown key lmm is ignored; did you mean llm?") != NULL);
     CHECK(strstr(warnings, "llm.temprature is ignored; did you mean llm.temperature?") != NULL);
     CHECK(strstr(warnings, "unknown key zzzzzzzzz is ignored\n") != NULL);
     CHECK(strstr(warnings, "did you mean adapters.telegram?") != NULL);
-    sma_config_destroy(config);
 }
 
 /* Thousands of them do not hide what else is said at start. */
-static void unknown_keys_are_told_up_to_a_number(void)
+CASE(unknown_keys_are_told_up_to_a_number)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 64 * 1024);
     sma_buf_put_text(&buf, "{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"merge\":true}");
     for (int i = 0; i < 1000; i++)
         sma_buf_printf(&buf, ",\"k%d\":1", i);
     sma_buf_put_text(&buf, "}");
     project(buf.ptr, NULL);
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK(strstr(warnings, "unknown key k0 is ignored\n") != NULL);
     CHECK(strstr(warnings, "unknown key k19 is ignored\n") != NULL);
     CHECK(strstr(warnings, "unknown key k20 ") == NULL);
     CHECK(strstr(warnings, "ship.json: 980 more unknown keys are ignored\n") != NULL);
     CHECK(strstr(warnings, "found permissions.merge") != NULL);
-    sma_config_destroy(config);
-    sma_buf_fini(&buf);
 }
 
 /* A deny list that nobody reads because of a letter protects nobody. */
-static void unknown_members_of_permissions_name_the_nearest(void)
+CASE(unknown_members_of_permissions_name_the_nearest)
 {
     project("{\"llm\":{\"provider\":\"offline\"},\"permissions\":{\"exec_shel\":true,"
             "\"exec_shell\":{\"denny\":[\"git push\"],\"network\":true},"
             "\"write_repo\":{\"path\":[\"src/**\"]},\"open_pr\":true}}",
             NULL);
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK(strstr(warnings, "permissions.exec_shel is ignored; did you mean "
                            "permissions.exec_shell?") != NULL);
     CHECK(strstr(warnings, "did you mean permissions.exec_shell.deny?") != NULL);
     CHECK(strstr(warnings, "did you mean permissions.write_repo.paths?") != NULL);
     CHECK(strstr(warnings, "found permissions.open_pr, which this version does not use") != NULL);
     CHECK(strstr(warnings, "network") == NULL);
-    sma_config_destroy(config);
 }
 
-static void unknown_members_of_an_adapter_name_the_nearest(void)
+CASE(unknown_members_of_an_adapter_name_the_nearest)
 {
     project("{\"llm\":{\"provider\":\"offline\"},\"integrations\":{\"telegram\":{\"enabled\":false,"
             "\"botTokn\":\"x\",\"limits\":{\"perSecnd\":3}},\"terminal\":{\"anything\":1}}}",
             NULL);
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK(strstr(warnings, "integrations.telegram.botTokn is ignored; did you mean "
                            "integrations.telegram.botToken?") != NULL);
     CHECK(strstr(warnings, "did you mean integrations.telegram.limits.perSecond?") != NULL);
     CHECK(strstr(warnings, "unknown key integrations.terminal.anything is ignored") != NULL);
-    sma_config_destroy(config);
 }
 
-static void origins_are_read_strictly(void)
+CASE(origins_are_read_strictly)
 {
     static const char *const wrong[] = {
         "\"https://a.example\"",
@@ -545,9 +589,9 @@ static void origins_are_read_strictly(void)
     sma_config_destroy(config);
 }
 
-static void deep_json_is_refused(void)
+CASE(deep_json_is_refused)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1 << 20);
     sma_buf_put_text(&buf, "{\"oss\":");
     for (int i = 0; i < 3000; i++)
@@ -557,32 +601,12 @@ static void deep_json_is_refused(void)
         sma_buf_put_char(&buf, '}');
     project(buf.ptr, NULL);
     refuse("ship.json");
-    sma_buf_fini(&buf);
 }
 
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(a_reload_reads_the_env_file_again);
-    RUN(what_the_env_file_brought_is_known_by_name);
-    RUN(only_agent_md_is_required);
-    RUN(a_project_of_the_first_era_loads);
-    RUN(placeholders_follow_the_old_rules);
-    RUN(the_environment_wins_over_the_file);
-    RUN(timeouts_may_be_written_as_text);
-    RUN(each_provider_gets_its_own_key_only);
-    RUN(a_provider_of_the_command_line_does_not_get_the_files_key);
-    RUN(a_key_of_several_lines_is_refused);
-    RUN(wires_are_chosen_as_designed);
-    RUN(access_holds_for_platforms_that_do_not_say_it_themselves);
-    RUN(what_is_over_is_kept_as_told);
-    RUN(wrong_files_give_one_line);
-    RUN(unknown_keys_name_the_nearest);
-    RUN(unknown_keys_are_told_up_to_a_number);
-    RUN(unknown_members_of_permissions_name_the_nearest);
-    RUN(unknown_members_of_an_adapter_name_the_nearest);
-    RUN(origins_are_read_strictly);
-    RUN(deep_json_is_refused);
+    check_run_cases(NULL);
     write_file("Agent.md", NULL);
     write_file("ship.json", NULL);
     write_file(".env", NULL);

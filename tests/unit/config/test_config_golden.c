@@ -249,7 +249,7 @@ static void check_case(const char *name)
     sma_buf_fini(&out);
 }
 
-static void documents_go_on_meaning_the_same(void)
+CASE(documents_go_on_meaning_the_same)
 {
     static const char *const names[] = {"first_era", "second_era",      "all_old_keys",
                                         "empty",     "written_as_text", "all_keys"};
@@ -266,7 +266,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/Agent.md", dir);
     FILE *file = fopen(path, "w");
     CHECK(file != NULL && fputs("a", file) >= 0 && fclose(file) == 0);
-    RUN(documents_go_on_meaning_the_same);
+    check_run_cases(NULL);
     char command[300];
     snprintf(command, sizeof command, "rm -r %s", top);
     CHECK(system(command) == 0);

@@ -70,7 +70,9 @@ static void refuse(const char *must_contain)
     CHECK(strchr(error.text, '\n') == NULL);
 }
 
-static void fallbacks_are_resolved_like_llm(void)
+ENDING(sma_config_destroy, struct sma_config)
+
+CASE(fallbacks_are_resolved_like_llm)
 {
     project("{\"proxy\":\"socks5h://127.0.0.1:9050\",\"llm\":{\"provider\":\"anthropic\","
             "\"model\":\"claude-opus-5-5\",\"stream\":false,\"timeouts\":{\"totalMs\":7000},"
@@ -82,7 +84,7 @@ static void fallbacks_are_resolved_like_llm(void)
             "{\"provider\":\"ollama\",\"model\":\"qwen3\",\"contextTokens\":32000,"
             "\"stream\":\"true\"}]}}",
             "ANTHROPIC_API_KEY=of-anthropic\nOPENAI_API_KEY=of-openai\nKEY_A=second\n");
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK_TEXT("", warnings);
     CHECK_INT(5, (int)config->llm_target_count);
     const struct sma_config_llm *const *at = config->llm_targets;
@@ -107,22 +109,20 @@ static void fallbacks_are_resolved_like_llm(void)
     CHECK_TEXT("", at[4]->api_key);
     CHECK_TEXT("", at[4]->proxy); /* no proxy leads to this machine */
     CHECK(at[4]->is_stream && at[4]->context_tokens == 32000);
-    sma_config_destroy(config);
 }
 
-static void a_fallback_keeps_the_timeouts_it_does_not_name(void)
+CASE(a_fallback_keeps_the_timeouts_it_does_not_name)
 {
     project("{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\",\"logMessages\":false,\"timeouts\":{"
             "\"connectMs\":5,\"totalMs\":7000},\"fallbacks\":[{\"timeouts\":{\"totalMs\":9}}]}}",
             "");
-    struct sma_config *config = load();
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load();
     CHECK_INT(5, config->llm_targets[1]->connect_ms);
     CHECK_INT(9, config->llm_targets[1]->total_ms);
     CHECK(!config->llm.logs_messages && !config->llm_targets[1]->logs_messages);
-    sma_config_destroy(config);
 }
 
-static void several_keys_keep_their_order(void)
+CASE(several_keys_keep_their_order)
 {
     static const char ship[] = "{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":"
                                "[\"${KEY_A}\",\"${KEY_B}\",\"literal-3\"]}}";
@@ -149,7 +149,7 @@ static void several_keys_keep_their_order(void)
 }
 
 /* Both speak to the same company, but the key was given for the other address. */
-static void a_key_does_not_follow_to_another_address(void)
+CASE(a_key_does_not_follow_to_another_address)
 {
     project("{\"llm\":{\"provider\":\"openai\",\"model\":\"gpt-5\",\"apiKey\":\"sk-main\","
             "\"fallbacks\":[{\"provider\":\"openai\",\"model\":\"gpt-5\","
@@ -163,7 +163,7 @@ static void a_key_does_not_follow_to_another_address(void)
     refuse("put DEEPSEEK_API_KEY=... into .env and \"apiKey\": \"${DEEPSEEK_API_KEY}\" here");
 }
 
-static void the_judge_thinks_as_little_as_its_model_can(void)
+CASE(the_judge_thinks_as_little_as_its_model_can)
 {
     static const struct
     {
@@ -204,7 +204,7 @@ static void the_judge_thinks_as_little_as_its_model_can(void)
 }
 
 /* Nobody, unless it is said; another provider has its own address and key. */
-static void who_describes_pictures_is_said(void)
+CASE(who_describes_pictures_is_said)
 {
     project("{\"llm\":{\"provider\":\"deepseek\",\"apiKey\":\"k\"}}", "");
     struct sma_config *config = load();
@@ -221,7 +221,7 @@ static void who_describes_pictures_is_said(void)
 }
 
 /* Who starts it with the offline model must not be sent to a paid one by its failure. */
-static void a_provider_of_the_command_line_stands_alone(void)
+CASE(a_provider_of_the_command_line_stands_alone)
 {
     project("{\"llm\":{\"provider\":\"openai\",\"model\":\"gpt-5\",\"apiKey\":\"k\","
             "\"judge\":{\"model\":\"gpt-6-luna\"},"
@@ -240,7 +240,7 @@ static void a_provider_of_the_command_line_stands_alone(void)
 }
 
 /* The address that "custom" has by itself is OpenAI's. */
-static void a_foreign_key_never_goes_to_openai(void)
+CASE(a_foreign_key_never_goes_to_openai)
 {
     project("{\"llm\":{\"provider\":\"custom\",\"model\":\"kimi-k3\",\"apiKey\":\"k\"}}", "");
     refuse("or the provider to \"moonshot\"");
@@ -257,7 +257,7 @@ static void a_foreign_key_never_goes_to_openai(void)
 }
 
 /* "custom" says nothing: the address does. */
-static void the_address_chooses_the_wire(void)
+CASE(the_address_chooses_the_wire)
 {
     static const struct
     {
@@ -285,7 +285,7 @@ static void the_address_chooses_the_wire(void)
 }
 
 #define LLM(members) "{\"llm\":{\"provider\":\"ollama\",\"model\":\"m\"," members "}}"
-static void wrong_targets_give_one_line(void)
+CASE(wrong_targets_give_one_line)
 {
     static const struct
     {
@@ -343,7 +343,7 @@ static void wrong_targets_give_one_line(void)
     CHECK(strstr(warnings, "unknown key llm.judge.effrt is ignored") != NULL);
 }
 
-static void what_will_not_work_is_said_at_start(void)
+CASE(what_will_not_work_is_said_at_start)
 {
     static const struct
     {
@@ -393,17 +393,7 @@ static void what_will_not_work_is_said_at_start(void)
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(fallbacks_are_resolved_like_llm);
-    RUN(a_fallback_keeps_the_timeouts_it_does_not_name);
-    RUN(several_keys_keep_their_order);
-    RUN(a_key_does_not_follow_to_another_address);
-    RUN(the_judge_thinks_as_little_as_its_model_can);
-    RUN(who_describes_pictures_is_said);
-    RUN(a_provider_of_the_command_line_stands_alone);
-    RUN(a_foreign_key_never_goes_to_openai);
-    RUN(the_address_chooses_the_wire);
-    RUN(wrong_targets_give_one_line);
-    RUN(what_will_not_work_is_said_at_start);
+    check_run_cases(NULL);
     char command[64];
     static const char *const names[] = {"Agent.md", "ship.json", ".env"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {

@@ -35,10 +35,11 @@ static const struct
     {"1A.b-c=ok\n", "1A.b-c=ok|"},
     {"A='it\\'s'\n", "A=it\\'s|"},
     {"", ""},
+    {"A=", "A=|"},
     {"=x\n:y\nexport\n", ""},
 };
 
-static void every_dialect_form_is_read(void)
+CASE(every_dialect_form_is_read)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(CASES); i++) {
         struct sma_buf buf;
@@ -50,8 +51,28 @@ static void every_dialect_form_is_read(void)
     }
 }
 
-int main(void)
+/* As editors of Windows save it: with a mark or without, either way round. */
+CASE(utf16_is_read)
 {
-    RUN(every_dialect_form_is_read);
-    return check_summary();
+    static const struct
+    {
+        const char *bytes;
+        size_t len;
+    } rows[] = {{"\xFF\xFE"
+                 "A\0=\0\x2d\x4e\n\0",
+                 10},
+                {"\xFE\xFF"
+                 "\0A\0=\x4e\x2d\0\n",
+                 10},
+                {"A\0=\0\x2d\x4e\n\0", 8},
+                {"\0A\0=\x4e\x2d\0\n", 8}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_buf buf;
+        sma_buf_init(&buf, 1000);
+        CHECK_OK(sma_env_parse((struct sma_str){rows[i].bytes, rows[i].len}, record, &buf));
+        CHECK_STR("A=中|", sma_buf_str(&buf));
+        sma_buf_fini(&buf);
+    }
 }
+
+CASES_MAIN

@@ -59,8 +59,11 @@ static void refuse(const char *hooks, const char *part)
     CHECK(strstr(error.text, part) != NULL);
 }
 
-static void a_hook_is_read_with_its_defaults(void)
+ENDING(sma_config_destroy, struct sma_config)
+
+CASE(a_hook_is_read_with_its_defaults)
 {
+    SMA_AUTO(sma_config_destroyp)
     struct sma_config *config =
         load("{\"crm\":{\"url\":\"https://crm.example/in?key=1\",\"secret\":\"" KEY "\"}}");
     CHECK_INT(1, (long long)config->hook_count);
@@ -72,10 +75,9 @@ static void a_hook_is_read_with_its_defaults(void)
     CHECK_INT(0, (long long)hook->chat_count);
     CHECK(hook->has_text);
     CHECK_TEXT("", warnings);
-    sma_config_destroy(config);
 }
 
-static void what_is_said_of_a_hook_counts(void)
+CASE(what_is_said_of_a_hook_counts)
 {
     struct sma_config *config =
         load("{\"a\":{\"url\":\"http://10.0.0.7:5678/hook\",\"secret\":\"whsec_"
@@ -96,7 +98,7 @@ static void what_is_said_of_a_hook_counts(void)
     sma_config_destroy(config);
 }
 
-static void what_is_wrong_is_named(void)
+CASE(what_is_wrong_is_named)
 {
     refuse("{\"a\":{\"secret\":\"" KEY "\"}}", "hooks.a.url is missing");
     refuse("{\"a\":{\"url\":\"${SMA_NO_SUCH_URL}\",\"secret\":\"" KEY "\"}}",
@@ -118,7 +120,7 @@ static void what_is_wrong_is_named(void)
     refuse("{\"a\":7}", "hooks.a must be an object");
 }
 
-static void there_are_at_most_so_many(void)
+CASE(there_are_at_most_so_many)
 {
     char text[4096] = "{";
     for (int i = 0; i < SMA_HOOK_COUNT_MAX; i++)
@@ -138,10 +140,7 @@ int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
     write_file("Agent.md", "# Role\n");
-    RUN(a_hook_is_read_with_its_defaults);
-    RUN(what_is_said_of_a_hook_counts);
-    RUN(what_is_wrong_is_named);
-    RUN(there_are_at_most_so_many);
+    check_run_cases(NULL);
     char command[300];
     snprintf(command, sizeof command, "%s/ship.json", dir);
     CHECK(unlink(command) == 0);

@@ -84,7 +84,7 @@ static void check_row(const struct sma_params *table, const struct sma_param *ro
     }
 }
 
-static void rows_are_well_formed(void)
+CASE(rows_are_well_formed)
 {
     each_row(check_row);
 }
@@ -121,7 +121,7 @@ static void check_bounds(const struct sma_params *table, const struct sma_param 
     CHECK(strstr(error.text, range) != NULL);
 }
 
-static void what_is_outside_is_refused_with_the_range(void)
+CASE(what_is_outside_is_refused_with_the_range)
 {
     each_row(check_bounds);
 }
@@ -195,7 +195,7 @@ static void check_arrival(const struct sma_params *table, const struct sma_param
     sma_params_free(table, after);
 }
 
-static void a_value_arrives_in_its_member(void)
+CASE(a_value_arrives_in_its_member)
 {
     each_row(check_arrival);
 }
@@ -290,7 +290,7 @@ static void check_reader(const struct sma_params *table, const struct sma_param 
     unread_count++;
 }
 
-static void every_key_has_a_reader(void)
+CASE(every_key_has_a_reader)
 {
     sma_buf_init(&sources, 64 * 1024 * 1024);
     CHECK(nftw(SMA_SOURCE_DIR "/src", add_source, 16, FTW_PHYS) == 0);
@@ -353,7 +353,7 @@ static void check_unused(const struct sma_params *table, const struct sma_param 
     CHECK(strstr(warnings, line) != NULL);
 }
 
-static void what_has_no_effect_is_named_in_one_line(void)
+CASE(what_has_no_effect_is_named_in_one_line)
 {
     each_row(check_unused);
     CHECK(unused_count >= 7);
@@ -363,7 +363,7 @@ static void what_has_no_effect_is_named_in_one_line(void)
     CHECK_TEXT("", warnings); /* what the old program's `init` wrote asks for nothing */
 }
 
-static void what_does_less_than_its_name_says_so(void)
+CASE(what_does_less_than_its_name_says_so)
 {
     load(json_pack("{s{s{sssb}}}", "integrations", "telegram", "chatId", "7", "enabled", 0));
     CHECK(strstr(warnings, "integrations.telegram.chatId only makes this person a member") != NULL);
@@ -382,7 +382,7 @@ static bool is_read(const char *path, json_t *value)
     struct sma_policy *policy = NULL;
     struct sma_mcp_policy *mcp = NULL;
     struct sma_web_rules *web = NULL;
-    bool is_good = sma_exec_options_parse(text, &options, &error) == SMA_ERR_OK;
+    bool is_good = sma_exec_options_parse(text, NULL, &options, &error) == SMA_ERR_OK;
     is_good = is_good && sma_file_rules_parse(text, &rules, &error) == SMA_ERR_OK;
     is_good = is_good && sma_policy_load(text, &policy, &error) == SMA_ERR_OK;
     is_good = is_good && sma_mcp_policy_load(text, &mcp, &error) == SMA_ERR_OK;
@@ -423,7 +423,7 @@ static void check_permission(const struct sma_params *table, const struct sma_pa
     }
 }
 
-static void permissions_are_what_their_readers_take(void)
+CASE(permissions_are_what_their_readers_take)
 {
     each_row(check_permission);
     CHECK(permission_count > 10);
@@ -436,7 +436,7 @@ static void make_folder(const char *name)
     CHECK(mkdir(path, 0700) == 0);
 }
 
-static void files_of_features_that_are_not_there_are_named(void)
+CASE(files_of_features_that_are_not_there_are_named)
 {
     static const char *const folders[] = {".ship", ".ship/tasks", ".ship/mcp", ".ship/public"};
     for (size_t i = 0; i < SMA_COUNT_OF(folders) - 1; i++)
@@ -496,7 +496,7 @@ static void check_late(const struct sma_params *table, const struct sma_param *r
     sma_config_destroy(config);
 }
 
-static void a_change_that_waits_for_the_next_start_is_named(void)
+CASE(a_change_that_waits_for_the_next_start_is_named)
 {
     started = read_config(json_object());
     CHECK(started != NULL);
@@ -541,7 +541,7 @@ static void check_live(const struct sma_params *table, const struct sma_param *r
     sma_config_destroy(config);
 }
 
-static void a_change_that_counts_at_once_is_named(void)
+CASE(a_change_that_counts_at_once_is_named)
 {
     started = read_config(json_object());
     CHECK(started != NULL);
@@ -564,7 +564,7 @@ static char *read_document(const char *name)
     return bytes;
 }
 
-static void the_documents_say_what_the_tables_say(void)
+CASE(the_documents_say_what_the_tables_say)
 {
     static const struct
     {
@@ -597,9 +597,9 @@ static const json_t *look(const json_t *root, const char *names)
     return root;
 }
 
-static void the_editor_schema_knows_platforms_and_targets(void)
+CASE(the_editor_schema_knows_platforms_and_targets)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1 << 20);
     sma_config_format_schema(&buf, platform_params());
     json_t *root = json_loadb(buf.ptr, buf.len, 0, NULL);
@@ -616,24 +616,12 @@ static void the_editor_schema_knows_platforms_and_targets(void)
     CHECK_INT(2, (int)json_array_size(look(llm, "apiKey/type")));
     CHECK_TEXT("object", json_string_value(look(llm, "extraBody/type")));
     json_decref(root);
-    sma_buf_fini(&buf);
 }
 
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
     write_file("Agent.md", "a");
-    RUN(rows_are_well_formed);
-    RUN(what_is_outside_is_refused_with_the_range);
-    RUN(a_value_arrives_in_its_member);
-    RUN(every_key_has_a_reader);
-    RUN(what_has_no_effect_is_named_in_one_line);
-    RUN(what_does_less_than_its_name_says_so);
-    RUN(permissions_are_what_their_readers_take);
-    RUN(files_of_features_that_are_not_there_are_named);
-    RUN(a_change_that_waits_for_the_next_start_is_named);
-    RUN(a_change_that_counts_at_once_is_named);
-    RUN(the_editor_schema_knows_platforms_and_targets);
-    RUN(the_documents_say_what_the_tables_say);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -16,7 +16,9 @@ static void open_plain(void)
     world_open(&world, 1, plain, NULL, NULL);
 }
 
-static void a_row_is_sent_once_and_told(void)
+AFTER_EACH(world_close(&world))
+
+CASE(a_row_is_sent_once_and_told)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "hello");
@@ -32,14 +34,13 @@ static void a_row_is_sent_once_and_told(void)
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_sent_total));
     CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
     CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_delivery_attempt));
-    world_close(&world);
 }
 
-static void retries_back_off_and_end(void)
+CASE(retries_back_off_and_end)
 {
     open_plain();
     struct world_row *twice = world_add(&world, "a", "{retry retry} x");
-    struct sma_buf script;
+    SMA_AUTO(sma_buf_fini) struct sma_buf script;
     sma_buf_init(&script, 1024);
     sma_buf_put_char(&script, '{');
     for (int i = 0; i < SMA_ATTEMPT_COUNT_MAX; i++)
@@ -56,11 +57,9 @@ static void retries_back_off_and_end(void)
     CHECK(always->over_ns > (1 + 2 + 4 + 8 + 16 + 32 + 64) / 2 * WORLD_SECOND);
     CHECK_INT(2 + SMA_ATTEMPT_COUNT_MAX - 1, sma_counter_get(SMA_COUNTER_deliveries_retried_total));
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_failed_total));
-    world_close(&world);
-    sma_buf_fini(&script);
 }
 
-static void attempts_of_an_earlier_life_count(void)
+CASE(attempts_of_an_earlier_life_count)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{retry} x");
@@ -68,10 +67,9 @@ static void attempts_of_an_earlier_life_count(void)
     world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_FAILED, row->state);
     CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void give_up_is_a_failure_at_once(void)
+CASE(give_up_is_a_failure_at_once)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{giveup} x|never sent");
@@ -83,20 +81,18 @@ static void give_up_is_a_failure_at_once(void)
     CHECK_TEXT("as the script says", world_answer_of(&world, row->id)->error);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void a_platform_that_says_it_failed_is_asked_until_it_heals(void)
+CASE(a_platform_that_says_it_failed_is_asked_until_it_heals)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{down down down down down down} x");
     world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(7, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void unknown_is_repeated_once_on_a_plain_platform(void)
+CASE(unknown_is_repeated_once_on_a_plain_platform)
 {
     open_plain();
     struct world_row *once = world_add(&world, "a", "{lost} x");
@@ -108,10 +104,9 @@ static void unknown_is_repeated_once_on_a_plain_platform(void)
     CHECK_INT(SMA_DELIVERY_UNKNOWN, refused->state); /* the first attempt may have arrived */
     CHECK_INT(3, sma_counter_get(SMA_COUNTER_deliveries_repeated_total));
     CHECK_INT(4, sma_counter_get(SMA_COUNTER_deliveries_unknown_total));
-    world_close(&world);
 }
 
-static void unknown_is_hidden_by_idempotency(void)
+CASE(unknown_is_hidden_by_idempotency)
 {
     world_open(&world, 1, idempotent, NULL, NULL);
     struct world_row *row = world_add(&world, "a", "{unknown unknown unknown} x");
@@ -119,10 +114,9 @@ static void unknown_is_hidden_by_idempotency(void)
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(3, fake_adapter_hidden_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void a_row_begun_before_a_crash_is_repeated_under_its_key(void)
+CASE(a_row_begun_before_a_crash_is_repeated_under_its_key)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "one|two|three");
@@ -138,10 +132,9 @@ static void a_row_begun_before_a_crash_is_repeated_under_its_key(void)
     CHECK_TEXT("1.2", world_saw_at(&world, 0, 1)->key);
     CHECK(!world_saw_at(&world, 0, 1)->is_repeat);
     CHECK_INT(1, sma_counter_get(SMA_COUNTER_deliveries_repeated_total));
-    world_close(&world);
 }
 
-static void a_silent_attempt_times_out_and_is_repeated(void)
+CASE(a_silent_attempt_times_out_and_is_repeated)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{never} x");
@@ -151,10 +144,9 @@ static void a_silent_attempt_times_out_and_is_repeated(void)
     CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
     CHECK(world_saw_at(&world, 0, 1)->is_repeat);
     CHECK_TEXT(world_saw_at(&world, 0, 0)->key, world_saw_at(&world, 0, 1)->key);
-    world_close(&world);
 }
 
-static void a_late_success_counts_before_the_repeat(void)
+CASE(a_late_success_counts_before_the_repeat)
 {
     open_plain();
     /* answered after 60.2 s: past the deadline, before the repeat's back-off of at least half a
@@ -163,10 +155,9 @@ static void a_late_success_counts_before_the_repeat(void)
     world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void a_late_success_counts_while_the_repeat_is_open(void)
+CASE(a_late_success_counts_while_the_repeat_is_open)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{slow:70000 never} x");
@@ -175,7 +166,6 @@ static void a_late_success_counts_while_the_repeat_is_open(void)
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK(row->over_ns > 70 * WORLD_SECOND && row->over_ns < 73 * WORLD_SECOND);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
-    world_close(&world);
 }
 
 static void plan_late_failure(void *user, const struct sma_attempt *attempt, unsigned number,
@@ -190,7 +180,7 @@ static void plan_late_failure(void *user, const struct sma_attempt *attempt, uns
         plan->delay_ns = 20 * WORLD_SECOND;
 }
 
-static void a_late_failure_changes_nothing(void)
+CASE(a_late_failure_changes_nothing)
 {
     world_open(&world, 1, plain, plan_late_failure, NULL);
     /* the first attempt is refused after its deadline, while the repeat of it is still open */
@@ -199,10 +189,9 @@ static void a_late_failure_changes_nothing(void)
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK(row->over_ns > 80 * WORLD_SECOND);
     CHECK_INT(2, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void parts_go_one_after_the_other_each_durable_first(void)
+CASE(parts_go_one_after_the_other_each_durable_first)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "one|two|three");
@@ -221,10 +210,9 @@ static void parts_go_one_after_the_other_each_durable_first(void)
     CHECK_INT(3, row->part_sent_count);
     CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(1, sma_histogram_count(SMA_HISTOGRAM_read_to_reply));
-    world_close(&world);
 }
 
-static void too_many_parts_are_cut_with_a_note(void)
+CASE(too_many_parts_are_cut_with_a_note)
 {
     open_plain();
     char text[400] = "";
@@ -241,10 +229,9 @@ static void too_many_parts_are_cut_with_a_note(void)
          saw = saw->next)
         notes += strstr(saw->text, "cut") != NULL;
     CHECK_INT(1, notes);
-    world_close(&world);
 }
 
-static void what_cannot_be_rendered_fails(void)
+CASE(what_cannot_be_rendered_fails)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "");
@@ -252,10 +239,9 @@ static void what_cannot_be_rendered_fails(void)
     world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_FAILED, row->state);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
-    world_close(&world);
 }
 
-static void a_newer_renderer_goes_on_while_parts_are_left(void)
+CASE(a_newer_renderer_goes_on_while_parts_are_left)
 {
     open_plain();
     struct world_row *more = world_add(&world, "a", "one|two|three");
@@ -269,10 +255,9 @@ static void a_newer_renderer_goes_on_while_parts_are_left(void)
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
     CHECK_INT(SMA_DELIVERY_UNKNOWN, fewer->state);
     CHECK(strstr(fewer->error, "2 parts were sent") != NULL);
-    world_close(&world);
 }
 
-static void sixty_four_credits_are_used_and_returned(void)
+CASE(sixty_four_credits_are_used_and_returned)
 {
     open_plain();
     static char chats[200][8];
@@ -283,11 +268,10 @@ static void sixty_four_credits_are_used_and_returned(void)
     world_run_all(&world);
     CHECK_INT(0, world.credits_least[0]);
     CHECK_INT(200, fake_adapter_saw_count(world.fakes[0]));
-    world_close(&world);
 }
 
 /* Many chats over their own limit, and one that has not been written to. */
-static void chats_that_wait_for_themselves_hold_up_nobody_else(void)
+CASE(chats_that_wait_for_themselves_hold_up_nobody_else)
 {
     world_open(&world, 1, (struct sma_capabilities){.chat_per_minute = 6, .chat_burst = 1}, NULL,
                NULL);
@@ -314,11 +298,10 @@ static void chats_that_wait_for_themselves_hold_up_nobody_else(void)
     for (unsigned i = 0; i < 66; i++)
         CHECK(second[i]->state == SMA_DELIVERY_SENT && second[i]->given_back_count <= 1);
     CHECK_INT(66 * 2 + 1, fake_adapter_saw_count(world.fakes[0]));
-    world_close(&world);
 }
 
 /* What was tried, and for how long the platform let it wait, is not forgotten. */
-static void what_is_given_back_keeps_its_counts(void)
+CASE(what_is_given_back_keeps_its_counts)
 {
     open_plain();
     static char chats[40][8];
@@ -334,10 +317,90 @@ static void what_is_given_back_keeps_its_counts(void)
     CHECK_INT(2, row->attempts_told);
     CHECK_INT(5200000, row->waited_ms);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
-    world_close(&world);
 }
 
-static void a_stop_reaches_what_is_on_its_way_back(void)
+static const char *file_of(const char *word)
+{
+    static char text[400];
+    size_t len = (size_t)snprintf(text, sizeof text, "{");
+    for (unsigned i = 0; i < SMA_ATTEMPT_COUNT_MAX; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s ", word);
+    snprintf(text + len - 1, sizeof text - len + 1, "} f");
+    return text;
+}
+
+/* A file that does not get there for a while (refused for now, answered 502, or without an answer)
+ * lets the words behind it pass, and is tried beside them until it is given up; then the person is
+ * to hear of it. A short trouble changes no order. */
+CASE(words_pass_a_file_that_is_late)
+{
+    static const struct
+    {
+        const char *word;
+        uint8_t state;
+        uint32_t attempts;
+    } cases[] = {
+        {"file", SMA_DELIVERY_FAILED, SMA_ATTEMPT_COUNT_MAX},
+        {"filedown", SMA_DELIVERY_UNKNOWN, SMA_ATTEMPT_COUNT_MAX},
+        {"filehang:55000", SMA_DELIVERY_UNKNOWN, 1},
+        {"filehang:90000", SMA_DELIVERY_UNKNOWN, 1},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        if (i > 0)
+            world_close(&world);
+        world_open(&world, 1, plain, NULL, NULL);
+        world.hands_one_of_a_chat = true;
+        struct world_row *file = world_add(&world, "a", file_of(cases[i].word));
+        struct world_row *words = world_add(&world, "a", "words"),
+                         *more = world_add(&world, "a", "more");
+        struct world_row *soon = world_add(&world, "b", "{file} f");
+        struct world_row *behind = world_add(&world, "b", "behind");
+        uint64_t begun_ns = world_now(&world);
+        world_ask_send(&world, file->id, begun_ns + 30 * WORLD_SECOND);
+        world_run_all(&world);
+        const struct world_answer *told = world_answer_of(&world, file->id);
+        CHECK_INT(SMA_SEND_QUEUED, told->state); /* the run that sends it goes on, too */
+        CHECK(told->at_ns < begun_ns + 15 * WORLD_SECOND);
+        CHECK_INT(SMA_DELIVERY_SENT, words->state);
+        CHECK(words->over_ns < 15 * WORLD_SECOND && more->over_ns < 15 * WORLD_SECOND);
+        CHECK(words->over_ns <= more->over_ns);
+        CHECK_INT(cases[i].state, file->state);
+        CHECK(file->over_ns > more->over_ns);
+        CHECK(file->is_content_refused);
+        CHECK_INT(cases[i].attempts, file->attempts_told);
+        CHECK(soon->over_ns < behind->over_ns && !soon->steps_aside);
+    }
+}
+
+static void plan_words_behind(void *user, const struct sma_attempt *attempt, unsigned number,
+                              struct fake_plan *plan)
+{
+    (void)number;
+    bool is_file = attempt->part_bytes.len > 5 && attempt->part_bytes.ptr[0] == '{';
+    *(unsigned *)user += attempt->is_late;
+    if (is_file && !attempt->is_late) {
+        plan->attempt_class = SMA_ATTEMPT_RETRY;
+        plan->is_seen = false;
+    }
+}
+
+/* In a row of its own words a late file is told as missing where it stands: they do not wait for
+ * hours. */
+CASE(words_behind_a_late_file_of_their_own_row_come)
+{
+    unsigned late_count = 0;
+    world_open(&world, 1, plain, plan_words_behind, &late_count);
+    world.hands_one_of_a_chat = true;
+    struct world_row *mixed = world_add(&world, "a", "before|{file} f|behind");
+    struct world_row *next = world_add(&world, "a", "next");
+    world_run_all(&world);
+    CHECK_INT(1, late_count);
+    CHECK_INT(SMA_DELIVERY_SENT, mixed->state);
+    CHECK_INT(3, mixed->part_sent_count);
+    CHECK(mixed->over_ns < 30 * WORLD_SECOND && next->over_ns < 15 * WORLD_SECOND);
+}
+
+CASE(a_stop_reaches_what_is_on_its_way_back)
 {
     world_open(&world, 1, (struct sma_capabilities){.chat_per_minute = 6, .chat_burst = 1}, NULL,
                NULL);
@@ -354,10 +417,9 @@ static void a_stop_reaches_what_is_on_its_way_back(void)
     CHECK_INT(40, fake_adapter_saw_count(world.fakes[0]));
     for (unsigned i = 40; i < 80; i++)
         CHECK_INT(SMA_DELIVERY_FAILED, world.rows[i].state);
-    world_close(&world);
 }
 
-static void a_question_after_the_end_finds_the_outcome(void)
+CASE(a_question_after_the_end_finds_the_outcome)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "x");
@@ -371,10 +433,9 @@ static void a_question_after_the_end_finds_the_outcome(void)
     CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, row->id)->state);
     CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, failed->id)->state);
     CHECK_TEXT("as the script says", world_answer_of(&world, failed->id)->error);
-    world_close(&world);
 }
 
-static void a_question_at_its_deadline_hears_queued_once(void)
+CASE(a_question_at_its_deadline_hears_queued_once)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "{after:100000} x");
@@ -388,10 +449,9 @@ static void a_question_at_its_deadline_hears_queued_once(void)
     CHECK(world_answer_of(&world, 77)->at_ns >= deadline);
     CHECK(world_answer_of(&world, 77)->at_ns < deadline + WORLD_SECOND);
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
-    world_close(&world);
 }
 
-static void outcomes_nobody_asks_for_are_bounded(void)
+CASE(outcomes_nobody_asks_for_are_bounded)
 {
     open_plain();
     for (size_t i = 0; i < WORLD_ROW_COUNT_MAX; i++)
@@ -403,10 +463,9 @@ static void outcomes_nobody_asks_for_are_bounded(void)
     world_run(&world, 2 * WORLD_SECOND);
     CHECK_INT(SMA_SEND_QUEUED, world_answer_of(&world, forgotten)->state);
     CHECK_INT(SMA_SEND_SENT, world_answer_of(&world, forgotten + 1)->state);
-    world_close(&world);
 }
 
-static void stop_gives_up_what_has_not_begun(void)
+CASE(stop_gives_up_what_has_not_begun)
 {
     open_plain();
     struct world_row *begun = world_add(&world, "a", "{slow:5000} x");
@@ -429,10 +488,9 @@ static void stop_gives_up_what_has_not_begun(void)
     CHECK_INT(SMA_DELIVERY_SENT, later->state);
     CHECK_INT(SMA_DELIVERY_SENT, other->state);
     CHECK_INT(3, fake_adapter_saw_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void stop_reaches_a_chat_that_waits_for_its_rate(void)
+CASE(stop_reaches_a_chat_that_waits_for_its_rate)
 {
     struct sma_capabilities limited = {.chat_per_minute = 1};
     world_open(&world, 1, limited, NULL, NULL);
@@ -444,10 +502,9 @@ static void stop_reaches_a_chat_that_waits_for_its_rate(void)
     world_run(&world, WORLD_SECOND);
     CHECK(held->is_over);
     world_run_all(&world);
-    world_close(&world);
 }
 
-static void a_receipt_refused_by_a_full_disk_is_asked_again(void)
+CASE(a_receipt_refused_by_a_full_disk_is_asked_again)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "one|two");
@@ -456,10 +513,9 @@ static void a_receipt_refused_by_a_full_disk_is_asked_again(void)
     CHECK_INT(SMA_DELIVERY_SENT, row->state);
     CHECK_INT(2, fake_adapter_saw_count(world.fakes[0]));
     CHECK(row->over_ns > 5 * WORLD_SECOND);
-    world_close(&world);
 }
 
-static void a_row_the_store_has_stopped_is_dropped(void)
+CASE(a_row_the_store_has_stopped_is_dropped)
 {
     open_plain();
     struct world_row *row = world_add(&world, "a", "one|two");
@@ -470,10 +526,9 @@ static void a_row_the_store_has_stopped_is_dropped(void)
     CHECK_INT(2, fake_adapter_saw_count(world.fakes[0])); /* "one" and "x" */
     CHECK_INT(SMA_SEND_FAILED, world_answer_of(&world, row->id)->state);
     CHECK_INT(SMA_DELIVERY_SENT, next->state);
-    world_close(&world);
 }
 
-static void drain_waits_for_what_is_open_and_starts_nothing(void)
+CASE(drain_waits_for_what_is_open_and_starts_nothing)
 {
     open_plain();
     struct world_row *open_row = world_add(&world, "a", "{slow:3000} x|second part");
@@ -490,10 +545,9 @@ static void drain_waits_for_what_is_open_and_starts_nothing(void)
     CHECK_INT(1, open_row->part_sent_count);
     CHECK(!open_row->is_over && !waiting->is_over && !fresh->is_over);
     CHECK_INT(1, fake_adapter_saw_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void drain_is_bounded(void)
+CASE(drain_is_bounded)
 {
     open_plain();
     (void)world_add(&world, "a", "{never} x");
@@ -505,7 +559,6 @@ static void drain_is_bounded(void)
         CHECK(sma_sim_step(world.system));
     CHECK(world_now(&world) - begin <= 11 * WORLD_SECOND);
     CHECK(!world.rows[0].is_over);
-    world_close(&world);
 }
 
 static void signal_progress(const char *chat, enum sma_progress_kind kind)
@@ -521,7 +574,7 @@ static void signal_progress(const char *chat, enum sma_progress_kind kind)
     sma_ctx_signal(sma_system_ctx(world.system, SMA_ACTOR_AGENT), SMA_ACTOR_DISPATCHER, &msg);
 }
 
-static void progress_is_passed_on_but_not_to_a_held_chat(void)
+CASE(progress_is_passed_on_but_not_to_a_held_chat)
 {
     open_plain();
     (void)world_add(&world, "held", "{after:20000} x");
@@ -535,40 +588,6 @@ static void progress_is_passed_on_but_not_to_a_held_chat(void)
                     SMA_PROGRESS_FINISHED); /* its streamed message would stay for minutes */
     world_run(&world, WORLD_SECOND);
     CHECK_INT(2, fake_adapter_progress_count(world.fakes[0]));
-    world_close(&world);
 }
 
-int main(void)
-{
-    RUN(a_row_is_sent_once_and_told);
-    RUN(retries_back_off_and_end);
-    RUN(attempts_of_an_earlier_life_count);
-    RUN(give_up_is_a_failure_at_once);
-    RUN(a_platform_that_says_it_failed_is_asked_until_it_heals);
-    RUN(unknown_is_repeated_once_on_a_plain_platform);
-    RUN(unknown_is_hidden_by_idempotency);
-    RUN(a_row_begun_before_a_crash_is_repeated_under_its_key);
-    RUN(a_silent_attempt_times_out_and_is_repeated);
-    RUN(a_late_success_counts_before_the_repeat);
-    RUN(a_late_success_counts_while_the_repeat_is_open);
-    RUN(a_late_failure_changes_nothing);
-    RUN(parts_go_one_after_the_other_each_durable_first);
-    RUN(too_many_parts_are_cut_with_a_note);
-    RUN(what_cannot_be_rendered_fails);
-    RUN(a_newer_renderer_goes_on_while_parts_are_left);
-    RUN(sixty_four_credits_are_used_and_returned);
-    RUN(chats_that_wait_for_themselves_hold_up_nobody_else);
-    RUN(what_is_given_back_keeps_its_counts);
-    RUN(a_stop_reaches_what_is_on_its_way_back);
-    RUN(a_question_after_the_end_finds_the_outcome);
-    RUN(a_question_at_its_deadline_hears_queued_once);
-    RUN(outcomes_nobody_asks_for_are_bounded);
-    RUN(stop_gives_up_what_has_not_begun);
-    RUN(stop_reaches_a_chat_that_waits_for_its_rate);
-    RUN(a_receipt_refused_by_a_full_disk_is_asked_again);
-    RUN(a_row_the_store_has_stopped_is_dropped);
-    RUN(drain_waits_for_what_is_open_and_starts_nothing);
-    RUN(drain_is_bounded);
-    RUN(progress_is_passed_on_but_not_to_a_held_chat);
-    return check_summary();
-}
+CASES_MAIN

@@ -128,13 +128,13 @@ static uint64_t run_seed(uint64_t seed, bool is_idempotent)
     return hash;
 }
 
-static void every_row_ends_once_in_order(void)
+CASE(every_row_ends_once_in_order)
 {
     for (uint64_t seed = 1; seed <= 12; seed++)
         (void)run_seed(seed, seed % 2 == 0);
 }
 
-static void same_seed_same_trace(void)
+CASE(same_seed_same_trace)
 {
     uint64_t first = run_seed(99, false);
     CHECK(first == run_seed(99, false));
@@ -145,7 +145,6 @@ int main(void)
 {
     for (unsigned i = 0; i < CHAT_COUNT; i++)
         snprintf(chats[i], sizeof chats[i], "c%u", i);
-    RUN(every_row_ends_once_in_order);
-    RUN(same_seed_same_trace);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -14,7 +14,9 @@ static void open_plain(void)
     world_open(&world, 1, (struct sma_capabilities){0}, NULL, NULL);
 }
 
-static void an_order_to_wait_holds_the_chat_alone(void)
+AFTER_EACH(world_close(&world))
+
+CASE(an_order_to_wait_holds_the_chat_alone)
 {
     open_plain();
     struct world_row *held = world_add(&world, "a", "{after:20000} x");
@@ -25,10 +27,9 @@ static void an_order_to_wait_holds_the_chat_alone(void)
     CHECK(behind->over_ns > held->over_ns);
     CHECK(other->over_ns < 2 * WORLD_SECOND);
     CHECK_INT(0, held->waiting_count);
-    world_close(&world);
 }
 
-static void an_adapter_wide_order_holds_all_its_chats(void)
+CASE(an_adapter_wide_order_holds_all_its_chats)
 {
     open_plain();
     (void)world_add(&world, "a", "{wide:20000} x");
@@ -40,11 +41,10 @@ static void an_adapter_wide_order_holds_all_its_chats(void)
     world_run_all(&world);
     CHECK(same->over_ns >= 20 * WORLD_SECOND);
     CHECK(other->over_ns < 4 * WORLD_SECOND);
-    world_close(&world);
 }
 
 /* A ban of hours: nobody asks meanwhile, nothing is lost, and what waits holds no credit. */
-static void a_long_order_to_wait_is_waited_for_in_the_store(void)
+CASE(a_long_order_to_wait_is_waited_for_in_the_store)
 {
     open_plain();
     world.hands_one_of_a_chat = true;
@@ -61,10 +61,9 @@ static void a_long_order_to_wait_is_waited_for_in_the_store(void)
     CHECK_INT(SMA_DELIVERY_SENT, held->state);
     CHECK_INT(SMA_DELIVERY_SENT, behind->state);
     CHECK_INT(4, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
-static void a_long_order_for_all_gives_back_what_comes_later(void)
+CASE(a_long_order_for_all_gives_back_what_comes_later)
 {
     open_plain();
     world.hands_one_of_a_chat = true;
@@ -79,12 +78,11 @@ static void a_long_order_for_all_gives_back_what_comes_later(void)
     world_run_all(&world);
     CHECK_INT(SMA_DELIVERY_SENT, later->state);
     CHECK(later->over_ns >= 4000 * WORLD_SECOND);
-    world_close(&world);
 }
 
 /* What could only be sent when nobody waits for it any more is given up at once; the platform is
  * left alone all the same. */
-static void an_order_beyond_a_day_gives_up_and_asks_no_more(void)
+CASE(an_order_beyond_a_day_gives_up_and_asks_no_more)
 {
     open_plain();
     world.hands_one_of_a_chat = true;
@@ -100,11 +98,10 @@ static void an_order_beyond_a_day_gives_up_and_asks_no_more(void)
     CHECK_INT(SMA_DELIVERY_FAILED, later->state);
     CHECK(strstr(later->error, "too old") != NULL);
     CHECK_INT(1, fake_adapter_attempt_count(world.fakes[0]));
-    world_close(&world);
 }
 
 /* An answer of yesterday evening is not worth waiting for until noon. */
-static void the_age_of_the_row_bounds_its_wait(void)
+CASE(the_age_of_the_row_bounds_its_wait)
 {
     open_plain();
     world.hands_one_of_a_chat = true;
@@ -120,7 +117,6 @@ static void the_age_of_the_row_bounds_its_wait(void)
     CHECK_INT(SMA_DELIVERY_FAILED, old->state);
     CHECK_INT(SMA_DELIVERY_SENT, ancient->state);
     CHECK_INT(SMA_DELIVERY_SENT, fresh->state);
-    world_close(&world);
 }
 
 static bool starts_with_g(const struct sma_route *route)
@@ -128,7 +124,7 @@ static bool starts_with_g(const struct sma_route *route)
     return sma_str_starts_with(route->chat_id, SMA_STR("g"));
 }
 
-static void two_groups_over_their_limit_hold_nobody_else(void)
+CASE(two_groups_over_their_limit_hold_nobody_else)
 {
     open_plain();
     world.ops[0].is_group = starts_with_g;
@@ -139,10 +135,9 @@ static void two_groups_over_their_limit_hold_nobody_else(void)
     struct world_row *person = world_add(&world, "p", "hello");
     world_run_all(&world);
     CHECK(person->over_ns < 3 * WORLD_SECOND);
-    world_close(&world);
 }
 
-static void a_limit_that_people_meet_together_holds_all(void)
+CASE(a_limit_that_people_meet_together_holds_all)
 {
     open_plain();
     (void)world_add(&world, "p1", "{after:25000} x");
@@ -152,10 +147,9 @@ static void a_limit_that_people_meet_together_holds_all(void)
     struct world_row *third = world_add(&world, "p3", "hello");
     world_run_all(&world);
     CHECK(third->over_ns >= 25 * WORLD_SECOND);
-    world_close(&world);
 }
 
-static void a_limit_of_one_chat_by_the_platforms_word_holds_no_other(void)
+CASE(a_limit_of_one_chat_by_the_platforms_word_holds_no_other)
 {
     open_plain();
     (void)world_add(&world, "p1", "{chat:25000} x");
@@ -165,10 +159,9 @@ static void a_limit_of_one_chat_by_the_platforms_word_holds_no_other(void)
     struct world_row *third = world_add(&world, "p3", "hello");
     world_run_all(&world);
     CHECK(third->over_ns < 3 * WORLD_SECOND);
-    world_close(&world);
 }
 
-static void rates_hold_in_virtual_time(void)
+CASE(rates_hold_in_virtual_time)
 {
     struct sma_capabilities limited = {.chat_per_minute = 20, .chat_burst = 3};
     world_open(&world, 1, limited, NULL, NULL);
@@ -184,10 +177,9 @@ static void rates_hold_in_virtual_time(void)
               wanted); /* the platform's clock is a hop behind the dispatcher's */
         CHECK(actual < wanted + WORLD_SECOND);
     }
-    world_close(&world);
 }
 
-static void a_rate_is_remembered_when_a_chat_has_no_rows(void)
+CASE(a_rate_is_remembered_when_a_chat_has_no_rows)
 {
     struct sma_capabilities limited = {.chat_per_minute = 1};
     world_open(&world, 1, limited, NULL, NULL);
@@ -198,10 +190,9 @@ static void a_rate_is_remembered_when_a_chat_has_no_rows(void)
     struct world_row *second = world_add(&world, "a", "y");
     world_run_all(&world);
     CHECK(second->over_ns >= 60 * WORLD_SECOND);
-    world_close(&world);
 }
 
-static void the_adapters_rate_is_shared_fairly(void)
+CASE(the_adapters_rate_is_shared_fairly)
 {
     struct sma_capabilities limited = {.adapter_per_second = 10};
     world_open(&world, 1, limited, NULL, NULL);
@@ -212,22 +203,6 @@ static void the_adapters_rate_is_shared_fairly(void)
     uint64_t begin = world_saw_at(&world, 0, 0)->at_ns, end = world_saw_at(&world, 0, 30)->at_ns;
     CHECK(end - begin >= 29 * WORLD_SECOND / 10);
     CHECK(small->over_ns - begin < WORLD_SECOND / 2); /* takes turns with the greedy chat */
-    world_close(&world);
 }
 
-int main(void)
-{
-    RUN(an_order_to_wait_holds_the_chat_alone);
-    RUN(an_adapter_wide_order_holds_all_its_chats);
-    RUN(a_long_order_to_wait_is_waited_for_in_the_store);
-    RUN(a_long_order_for_all_gives_back_what_comes_later);
-    RUN(an_order_beyond_a_day_gives_up_and_asks_no_more);
-    RUN(the_age_of_the_row_bounds_its_wait);
-    RUN(two_groups_over_their_limit_hold_nobody_else);
-    RUN(a_limit_that_people_meet_together_holds_all);
-    RUN(a_limit_of_one_chat_by_the_platforms_word_holds_no_other);
-    RUN(rates_hold_in_virtual_time);
-    RUN(a_rate_is_remembered_when_a_chat_has_no_rows);
-    RUN(the_adapters_rate_is_shared_fairly);
-    return check_summary();
-}
+CASES_MAIN

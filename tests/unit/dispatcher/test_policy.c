@@ -9,7 +9,7 @@
 
 #define S 1000000000ull
 
-static void a_bucket_lets_burst_then_rate_through(void)
+CASE(a_bucket_lets_burst_then_rate_through)
 {
     struct sma_rate rate = sma_rate_make(20, 64 * S, 3);
     uint64_t taken = 0, now = 1000 * S, period = 65 * S / 18;
@@ -27,7 +27,7 @@ static void a_bucket_lets_burst_then_rate_through(void)
     CHECK_INT(now + period, sma_rate_ready_at(&rate, taken));
 }
 
-static void no_limit_and_no_burst(void)
+CASE(no_limit_and_no_burst)
 {
     struct sma_rate none = sma_rate_make(0, S, 5);
     CHECK_INT(0, sma_rate_ready_at(&none, sma_rate_take(&none, 0, 77)));
@@ -36,7 +36,7 @@ static void no_limit_and_no_burst(void)
 }
 
 /* The burst is part of what the platform allows, not beside it. */
-static void no_window_holds_more_than_the_limit(void)
+CASE(no_window_holds_more_than_the_limit)
 {
     static const struct
     {
@@ -67,7 +67,7 @@ static void no_window_holds_more_than_the_limit(void)
         CHECK(sent[i + 5] - sent[i] > S);
 }
 
-static void a_limit_is_everybodys_when_several_chats_meet_it_together(void)
+CASE(a_limit_is_everybodys_when_several_chats_meet_it_together)
 {
     struct sma_limits limits = {0};
     CHECK(!sma_limits_note(&limits, 1, false, 6 * S, S)); /* alone, however often */
@@ -88,7 +88,7 @@ static void a_limit_is_everybodys_when_several_chats_meet_it_together(void)
     CHECK(sma_limits_note(&limits, 9, false, 30 * S, S)); /* and so does a person beside a group */
 }
 
-static void back_off_doubles_with_jitter_up_to_its_cap(void)
+CASE(back_off_doubles_with_jitter_up_to_its_cap)
 {
     for (uint32_t attempt = 1; attempt < 40; attempt++) {
         uint64_t whole = attempt < 10 ? (S << (attempt - 1)) : 300 * S;
@@ -100,7 +100,7 @@ static void back_off_doubles_with_jitter_up_to_its_cap(void)
     }
 }
 
-static void retry_ends_after_its_attempts(void)
+CASE(retry_ends_after_its_attempts)
 {
     struct sma_delivery_try try = {0};
     for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
@@ -110,7 +110,7 @@ static void retry_ends_after_its_attempts(void)
               sma_delivery_decide(&try, SMA_ATTEMPT_RETRY, 0, false, 5).next);
 }
 
-static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
+CASE(an_ordered_wait_is_kept_and_costs_no_attempt)
 {
     struct sma_delivery_try try = {.left_ns = 24 * 3600 * S};
     struct sma_delivery_decision decision =
@@ -123,7 +123,7 @@ static void an_ordered_wait_is_kept_and_costs_no_attempt(void)
               sma_delivery_decide(&try, SMA_ATTEMPT_RETRY_AFTER, 20 * 3600 * 1000, false, 0).next);
 }
 
-static void an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same(void)
+CASE(an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same)
 {
     struct sma_delivery_try try = {.left_ns = 100 * S};
     struct sma_delivery_decision decision =
@@ -135,7 +135,7 @@ static void an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same(void)
     CHECK_INT(SMA_DELIVERY_NEXT_UNKNOWN, decision.next);
 }
 
-static void unknown_is_repeated_once_without_idempotency(void)
+CASE(unknown_is_repeated_once_without_idempotency)
 {
     struct sma_delivery_try try = {0};
     CHECK_INT(SMA_DELIVERY_NEXT_REPEAT,
@@ -147,7 +147,7 @@ static void unknown_is_repeated_once_without_idempotency(void)
               sma_delivery_decide(&after_crash, SMA_ATTEMPT_UNKNOWN, 0, false, 1).next);
 }
 
-static void unknown_is_repeated_under_the_key_with_idempotency(void)
+CASE(unknown_is_repeated_under_the_key_with_idempotency)
 {
     struct sma_delivery_try try = {0};
     for (int i = 1; i < SMA_ATTEMPT_COUNT_MAX; i++)
@@ -157,7 +157,7 @@ static void unknown_is_repeated_under_the_key_with_idempotency(void)
               sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, true, 1).next);
 }
 
-static void what_may_have_arrived_never_ends_as_failed(void)
+CASE(what_may_have_arrived_never_ends_as_failed)
 {
     struct sma_delivery_try try = {0};
     (void)sma_delivery_decide(&try, SMA_ATTEMPT_UNKNOWN, 0, false, 1);
@@ -171,9 +171,9 @@ static void what_may_have_arrived_never_ends_as_failed(void)
 }
 
 #define TIMER_COUNT 200
-static void the_heap_gives_times_in_order(void)
+CASE(the_heap_gives_times_in_order)
 {
-    struct sma_timers heap;
+    SMA_AUTO(sma_timers_fini) struct sma_timers heap;
     CHECK_OK(sma_timers_init(&heap, TIMER_COUNT));
     struct sma_timer timers[TIMER_COUNT] = {{0}};
     uint64_t random = 4242;
@@ -203,22 +203,6 @@ static void the_heap_gives_times_in_order(void)
         last_order = timer->order;
     }
     CHECK_INT(0, heap.count);
-    sma_timers_fini(&heap);
 }
 
-int main(void)
-{
-    RUN(a_bucket_lets_burst_then_rate_through);
-    RUN(no_limit_and_no_burst);
-    RUN(no_window_holds_more_than_the_limit);
-    RUN(a_limit_is_everybodys_when_several_chats_meet_it_together);
-    RUN(back_off_doubles_with_jitter_up_to_its_cap);
-    RUN(retry_ends_after_its_attempts);
-    RUN(an_ordered_wait_is_kept_and_costs_no_attempt);
-    RUN(an_order_beyond_the_rows_age_fails_it_and_holds_all_the_same);
-    RUN(unknown_is_repeated_once_without_idempotency);
-    RUN(unknown_is_repeated_under_the_key_with_idempotency);
-    RUN(what_may_have_arrived_never_ends_as_failed);
-    RUN(the_heap_gives_times_in_order);
-    return check_summary();
-}
+CASES_MAIN

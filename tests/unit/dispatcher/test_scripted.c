@@ -154,7 +154,7 @@ static void check_saw(const char *wanted)
     free(bytes);
 }
 
-static void what_was_seen_outlives_the_process(void)
+CASE(what_was_seen_outlives_the_process)
 {
     snprintf(json, sizeof json, "{\"socket\":\"%s\",\"saw\":\"%s\",\"isIdempotent\":true}",
              socket_path, saw_path);
@@ -167,7 +167,7 @@ static void what_was_seen_outlives_the_process(void)
     check_saw("SAW c 1.0 \"hello \\\"you\\\"\"\nSAW c 1.0 \"hello\"\n");
 }
 
-static void a_bad_block_is_refused_with_one_line(void)
+CASE(a_bad_block_is_refused_with_one_line)
 {
     struct sma_config config = {0};
     struct sma_config_adapter block = {.name = "scripted", .is_enabled = true, .json = "{}"};
@@ -185,8 +185,7 @@ int main(void)
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/s", dir);
     snprintf(saw_path, sizeof saw_path, "%s/saw", dir);
-    RUN(what_was_seen_outlives_the_process);
-    RUN(a_bad_block_is_refused_with_one_line);
+    check_run_cases(NULL);
     (void)unlink(socket_path);
     CHECK(unlink(saw_path) == 0);
     CHECK(rmdir(dir) == 0);

@@ -60,9 +60,9 @@ static void repeat(struct sma_buf *buf, const char *piece, size_t count)
         sma_buf_put_text(buf, piece);
 }
 
-static void limits_at_one_less_equal_one_more(void)
+CASE(limits_at_one_less_equal_one_more)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 10000);
     repeat(&buf, "x", 4095);
     split(sma_buf_str(&buf), 4096);
@@ -74,12 +74,11 @@ static void limits_at_one_less_equal_one_more(void)
     split(sma_buf_str(&buf), 4096);
     CHECK_INT(2, got.count);
     CHECK_INT(4096, got.bodies_of[0].len);
-    sma_buf_fini(&buf);
 }
 
-static void units_are_utf16(void)
+CASE(units_are_utf16)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 10000);
     repeat(&buf, "\xF0\x9F\x98\x80", 8); /* two units each */
     split(sma_buf_str(&buf), 16);
@@ -89,10 +88,9 @@ static void units_are_utf16(void)
     CHECK_INT(2, got.count);
     split(sma_buf_str(&buf), 17);
     CHECK_INT(1, got.count);
-    sma_buf_fini(&buf);
 }
 
-static void empty_and_unlimited(void)
+CASE(empty_and_unlimited)
 {
     split(SMA_STR(""), 100);
     CHECK_INT(0, got.count);
@@ -104,7 +102,7 @@ static void empty_and_unlimited(void)
               sma_text_split(SMA_STR("a"), SMA_SPLIT_UNITS_MIN - 1, collect, &got));
 }
 
-static void prefers_paragraph_then_line_then_word(void)
+CASE(prefers_paragraph_then_line_then_word)
 {
     split(SMA_STR("one two three four\n\nfive six seven"), 24);
     CHECK_STR("one two three four\n\n", got.bodies_of[0]);
@@ -120,7 +118,7 @@ static void prefers_paragraph_then_line_then_word(void)
     CHECK_INT(30, got.bodies_of[0].len);
 }
 
-static void keeps_clusters_whole(void)
+CASE(keeps_clusters_whole)
 {
     static const char *const clusters[] = {
         /* family, zero width joiners */
@@ -143,19 +141,18 @@ static void keeps_clusters_whole(void)
     }
 }
 
-static void a_cluster_longer_than_a_part_is_cut_between_code_points(void)
+CASE(a_cluster_longer_than_a_part_is_cut_between_code_points)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 10000);
     sma_buf_put_text(&buf, "e");
     repeat(&buf, "\xCC\x81", 500);
     split(sma_buf_str(&buf), 20);
     for (uint32_t i = 0; i < got.count; i++)
         CHECK(sma_utf8_is_valid(got.bodies_of[i]));
-    sma_buf_fini(&buf);
 }
 
-static void a_fence_is_closed_and_opened_again(void)
+CASE(a_fence_is_closed_and_opened_again)
 {
     split(SMA_STR("```python\nprint(1)\nprint(2)\nprint(3)\nprint(4)\nprint(5)\n```\nafter"), 50);
     CHECK(got.count >= 2);
@@ -168,7 +165,7 @@ static void a_fence_is_closed_and_opened_again(void)
     CHECK(strncmp("~~~\na", got.wholes[1], 5) == 0);
 }
 
-static void a_cut_falls_before_a_block_rather_than_into_it(void)
+CASE(a_cut_falls_before_a_block_rather_than_into_it)
 {
     split(SMA_STR("some words before the block\n```\ncode code code\ncode code code\n```\n"), 45);
     CHECK_STR("some words before the block\n", got.bodies_of[0]);
@@ -187,9 +184,9 @@ static void check_balance(const char *whole)
     CHECK_INT(0, fences % 2);
 }
 
-static void fences_are_balanced_in_every_part(void)
+CASE(fences_are_balanced_in_every_part)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1000000);
     for (int i = 0; i < 40; i++) {
         repeat(&buf, "Some prose that goes on for a while. ", (size_t)(i % 5));
@@ -202,7 +199,6 @@ static void fences_are_balanced_in_every_part(void)
         for (uint32_t i = 0; i < got.count; i++)
             check_balance(got.wholes[i]);
     }
-    sma_buf_fini(&buf);
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -214,7 +210,7 @@ static uint64_t random_next(uint64_t *state)
 }
 
 /* Invalid UTF-8 among the pieces: bodies must still join, and terminate. */
-static void random_texts_join_exactly(void)
+CASE(random_texts_join_exactly)
 {
     static const char *const pieces[] = {
         "word ",
@@ -252,29 +248,18 @@ static void random_texts_join_exactly(void)
     }
 }
 
-static void a_megabyte_without_a_line_end_is_linear(void)
+CASE(a_megabyte_without_a_line_end_is_linear)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 2000000);
     repeat(&buf, "x", 1024 * 1024);
     split(sma_buf_str(&buf), 16);
     CHECK_INT(65536, got.count);
-    sma_buf_fini(&buf);
 }
 
 int main(void)
 {
-    RUN(limits_at_one_less_equal_one_more);
-    RUN(units_are_utf16);
-    RUN(empty_and_unlimited);
-    RUN(prefers_paragraph_then_line_then_word);
-    RUN(keeps_clusters_whole);
-    RUN(a_cluster_longer_than_a_part_is_cut_between_code_points);
-    RUN(a_fence_is_closed_and_opened_again);
-    RUN(a_cut_falls_before_a_block_rather_than_into_it);
-    RUN(fences_are_balanced_in_every_part);
-    RUN(random_texts_join_exactly);
-    RUN(a_megabyte_without_a_line_end_is_linear);
+    check_run_cases(NULL);
     split(SMA_STR(""), 0);
     sma_buf_fini(&got.bodies);
     return check_summary();

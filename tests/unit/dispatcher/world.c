@@ -34,7 +34,8 @@ static void hand_out(struct world *world, struct world_row *row)
                                     .attempt_count = row->is_given_back ? row->attempts_told
                                                                         : row->attempt_count,
                                     .waited_ms = row->waited_ms,
-                                    .made_wall_ms = row->made_wall_ms};
+                                    .made_wall_ms = row->made_wall_ms,
+                                    .is_aside = row->steps_aside};
     deliver->route = sma_route_dup(msg, &route);
     deliver->text = sma_msg_dup(msg, text);
     deliver->stamps.read_ns = world_now(world);
@@ -46,7 +47,7 @@ static void hand_out(struct world *world, struct world_row *row)
 static bool is_behind(const struct world *world, const struct world_row *row)
 {
     for (const struct world_row *other = world->rows; other < row; other++)
-        if (!other->is_over &&
+        if (!other->is_over && !other->steps_aside &&
             (world->hands_one_of_a_chat || (!other->is_handed && other->is_given_back)) &&
             other->adapter == row->adapter && strcmp(other->chat, row->chat) == 0)
             return true;
@@ -99,6 +100,7 @@ static void book(struct world *world, struct world_row *row, const struct sma_re
     row->is_over = true;
     row->state = receipt->state;
     row->over_ns = world_now(world);
+    row->is_content_refused = receipt->is_content_refused;
     world->credits[row->adapter]++;
 }
 
@@ -149,6 +151,10 @@ static void store_wake(void *state, struct sma_ctx *ctx)
 static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
 {
     struct world *world = state;
+    if ((*msg)->kind == SMA_MSG_LATE) {
+        row_of(world, SMA_MSG_BODY(*msg, struct sma_late)->outbox_id)->steps_aside = true;
+        world_hand_out(world);
+    }
     if ((*msg)->kind != SMA_MSG_RECEIPT)
         return;
     const struct sma_receipt *receipt = SMA_MSG_BODY(*msg, struct sma_receipt);

@@ -29,7 +29,8 @@ struct world_row
     /* books */
     bool is_handed, is_over;
     int64_t made_wall_ms;
-    bool is_platform_held;
+    bool is_platform_held, is_content_refused;
+    bool steps_aside;                               /* LATE came: others of its chat pass */
     bool is_given_back, is_attempted, is_cancelled; /* back in the store until due_ns; /stop came */
     uint64_t due_ns;
     uint32_t waited_ms, given_back_count;

@@ -322,7 +322,7 @@ static void a_press_is_answered_with_the_words_of_the_core(void)
 }
 
 /* -- cards of the model ------------------------------------------------------------------------ */
-/* As it is, or not at all: a text in its place would not be what the model says it sent. */
+/* As it is, or its words; one without words not at all. */
 static void an_own_card_goes_out_as_it_is(void)
 {
     static const char card[] = "{\"elements\":[{\"tag\":\"hr\"}]}";
@@ -341,6 +341,16 @@ static void an_own_card_goes_out_as_it_is(void)
     CHECK_INT(SMA_DELIVERY_FAILED, receipt.state);
     CHECK(strstr(receipt.error, "invalid image keys") != NULL);
     CHECK_INT(2, platform_count("POST", MESSAGES));
+    static const char words[] =
+        "{\"header\":{\"title\":{\"tag\":\"plain_text\",\"content\":\"Figures\"}},\"elements\":["
+        "{\"tag\":\"img\",\"img_key\":\"k\"},{\"tag\":\"markdown\",\"content\":\"Nine in all\"}]}";
+    platform_script("POST", MESSAGES, 1, 400, "",
+                    "{\"code\":230099,\"msg\":\"Failed to create card content\"}");
+    receipt = deliver(SMA_INTENT_CARD, 3, "", strdup(words));
+    CHECK_INT(SMA_DELIVERY_SENT, receipt.state);
+    sent = platform_request_at("POST", MESSAGES, 3);
+    CHECK(strstr(sent.body, "\"msg_type\":\"text\"") != NULL);
+    CHECK(strstr(sent.body, "Figures") != NULL && strstr(sent.body, "Nine in all") != NULL);
     world_close();
 }
 

@@ -448,8 +448,8 @@ static void uploads_are_planned_by_kind_and_extension(void)
         CHECK_ERR(SMA_ERR_BADINPUT, feishu_upload_parse(sma_str(bad[i]), key, sizeof key));
 }
 
-static struct feishu_outcome classify(enum sma_net_end end, int status, const char *body,
-                                      int64_t retry_after_ms)
+static struct sma_answered classify(enum sma_net_end end, int status, const char *body,
+                                    int64_t retry_after_ms)
 {
     struct sma_net_answer answer = {
         .end = end,
@@ -458,15 +458,15 @@ static struct feishu_outcome classify(enum sma_net_end end, int status, const ch
         .retry_after_ms = retry_after_ms,
         .log_id = SMA_STR("log-1"),
         .error = end == SMA_NET_ANSWERED ? "" : "no connection to open.feishu.cn"};
-    struct feishu_outcome outcome;
+    struct sma_answered outcome;
     memset(&outcome, 0x5a, sizeof outcome);
-    feishu_classify(&answer, &outcome);
+    sma_verdict(&feishu_verdicts, NULL, &answer, 0, &outcome);
     CHECK((outcome.attempt_class == SMA_ATTEMPT_SENT) == (outcome.error[0] == '\0'));
     CHECK(sma_utf8_is_valid(sma_str(outcome.error)));
     return outcome;
 }
 
-static struct feishu_outcome classify_code(int status, int64_t code)
+static struct sma_answered classify_code(int status, int64_t code)
 {
     char body[128];
     snprintf(body, sizeof body, "{\"code\":%lld,\"msg\":\"said so\",\"data\":{}}", (long long)code);
@@ -475,7 +475,7 @@ static struct feishu_outcome classify_code(int status, int64_t code)
 
 static void answers_are_classified(void)
 {
-    struct feishu_outcome outcome =
+    struct sma_answered outcome =
         classify(SMA_NET_ANSWERED, 200, "{\"code\":0,\"data\":{\"message_id\":\"om_9\"}}", -1);
     CHECK_INT(SMA_ATTEMPT_SENT, outcome.attempt_class);
     CHECK_TEXT("om_9", outcome.message_id);
@@ -484,7 +484,7 @@ static void answers_are_classified(void)
     static const int64_t tokens[] = {99991661, 99991663, 99991664, 99991671};
     for (size_t i = 0; i < SMA_COUNT_OF(tokens); i++) {
         outcome = classify_code(400, tokens[i]);
-        CHECK(outcome.is_token_invalid && outcome.attempt_class == SMA_ATTEMPT_RETRY);
+        CHECK(outcome.mend == SMA_MEND_TOKEN && outcome.attempt_class == SMA_ATTEMPT_RETRY);
     }
     static const int64_t finals[] = {
         230001, 230002, 230006, 230013, 230015, 230018, 230017,   230019,   230022, 230025,
@@ -493,23 +493,24 @@ static void answers_are_classified(void)
     for (size_t i = 0; i < SMA_COUNT_OF(finals); i++) {
         outcome = classify_code(i % 2 == 0 ? 400 : 200, finals[i]);
         CHECK_INT(SMA_ATTEMPT_GIVE_UP, outcome.attempt_class);
-        CHECK(!outcome.is_token_invalid && !outcome.is_card_refused && !outcome.is_reply_gone);
+        CHECK((outcome.mend & (SMA_MEND_TOKEN | SMA_MEND_MARKS)) == 0);
         CHECK_INT(finals[i], outcome.code);
         CHECK(strstr(outcome.error, "said so") != NULL && strstr(outcome.error, "log-1") != NULL);
     }
     static const int64_t doubtful[] = {230001, 230019, 230050, 230071, 230072, 230110, 777};
     for (size_t i = 0; i < SMA_COUNT_OF(doubtful); i++) /* it may be about what was replied to */
-        CHECK(classify_code(400, doubtful[i]).is_reply_doubtful);
+        CHECK(classify_code(400, doubtful[i]).mend == SMA_MEND_REPLY);
     static const int64_t sure[] = {230002, 230013, 230018, 230022,
                                    230025, 230028, 232009, 99991672};
     for (size_t i = 0; i < SMA_COUNT_OF(sure); i++)
-        CHECK(!classify_code(400, sure[i]).is_reply_doubtful);
+        CHECK((classify_code(400, sure[i]).mend & SMA_MEND_REPLY) == 0);
     CHECK(classify_code(400, 230022).is_content_refused &&
           classify_code(400, 230028).is_content_refused);
-    CHECK(classify_code(400, 230025).is_too_long);
-    CHECK(classify_code(400, 99991672).is_scope_missing);
-    CHECK(classify_code(400, 230011).is_reply_gone && classify_code(400, 231003).is_reply_gone);
-    CHECK(classify_code(400, 230099).is_card_refused);
+    CHECK(classify_code(400, 230025).mend == SMA_MEND_CUT);
+    CHECK(classify_code(400, 99991672).mend == (SMA_MEND_TELL_OWNER | SMA_MEND_INSTEAD));
+    CHECK(classify_code(400, 230011).mend == SMA_MEND_REPLY &&
+          classify_code(400, 231003).mend == SMA_MEND_REPLY);
+    CHECK(classify_code(400, 230099).mend == SMA_MEND_MARKS);
     outcome = classify_code(400, 99991400);
     CHECK(outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER && !outcome.is_chat_only &&
           outcome.retry_after_ms > 0);
@@ -557,7 +558,7 @@ static void answers_without_a_code_go_by_status_and_end(void)
         memset(id, 'm', sizeof id);
         id[len] = '\0';
         snprintf(body, sizeof body, "{\"code\":0,\"data\":{\"message_id\":\"%s\"}}", id);
-        struct feishu_outcome outcome = classify(SMA_NET_ANSWERED, 200, body, -1);
+        struct sma_answered outcome = classify(SMA_NET_ANSWERED, 200, body, -1);
         CHECK_INT(SMA_ATTEMPT_SENT, outcome.attempt_class);
         CHECK_INT(len <= FEISHU_MESSAGE_ID_BYTES_MAX ? len : 0, strlen(outcome.message_id));
     }
@@ -567,7 +568,7 @@ static void answers_without_a_code_go_by_status_and_end(void)
         at += (size_t)snprintf(body + at, sizeof body - at, "中");
     snprintf(body + at, sizeof body - at, "\"}");
     CHECK(strlen(classify(SMA_NET_ANSWERED, 400, body, -1).error) <
-          sizeof((struct feishu_outcome *)NULL)->error);
+          sizeof((struct sma_answered *)NULL)->error);
 }
 
 int main(void)

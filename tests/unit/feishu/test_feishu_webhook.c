@@ -93,7 +93,7 @@ static void an_encrypted_event_needs_a_fresh_signature(void)
              text_of(item, "x_lark_signature").ptr);
     CHECK_INT(401, post(headers, raw.ptr, answer)); /* right, but old: a replay */
     CHECK_INT(401, post("", raw.ptr, answer));
-    snprintf(stamp, sizeof stamp, "%lld", (long long)time(NULL));
+    snprintf(stamp, sizeof stamp, "%lld", clock_wall_s());
     char hex[FEISHU_SIGNATURE_HEX + 1];
     CHECK_OK(feishu_signature(
         &(struct feishu_signed){sma_str(stamp), SMA_STR("n1"), SMA_STR("encrypt-key-0001"), raw},

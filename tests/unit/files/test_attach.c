@@ -15,7 +15,7 @@ static struct sma_str name_of(struct sma_str name)
     return sma_buf_str(&out);
 }
 
-static void names_are_one_plain_component(void)
+CASE(names_are_one_plain_component)
 {
     static const struct
     {
@@ -39,7 +39,7 @@ static void names_are_one_plain_component(void)
         CHECK_STR(rows[i].cleaned, name_of(sma_str(rows[i].name)));
 }
 
-static void names_have_a_length(void)
+CASE(names_have_a_length)
 {
     char name[2000];
     memset(name, 'a', sizeof name);
@@ -64,7 +64,7 @@ static void path_of(struct sma_str id, struct sma_str salt, struct sma_str name,
     snprintf(ret_path, size, "%.*s", (int)out.len, out.ptr);
 }
 
-static void paths_are_the_files_own(void)
+CASE(paths_are_the_files_own)
 {
     char one[512], again[512], other[512];
     path_of(SMA_STR("file-id-1"), SMA_STR("m1"), SMA_STR("a.png"), one, sizeof one);
@@ -79,7 +79,7 @@ static void paths_are_the_files_own(void)
     path_of(SMA_STR(""), SMA_STR(""), SMA_STR(""), other, sizeof other);
 }
 
-static void only_our_own_paths_are_taken(void)
+CASE(only_our_own_paths_are_taken)
 {
     static const char *const wrong[] = {
         "",           FOLDER,        FOLDER ".",     FOLDER "..",        FOLDER ".hidden",
@@ -95,7 +95,7 @@ static void only_our_own_paths_are_taken(void)
     CHECK(sma_attach_is_path(FOLDER, (struct sma_str){longest, strlen(FOLDER) + 255}));
 }
 
-static void lines_are_lines(void)
+CASE(lines_are_lines)
 {
     sma_buf_clear(&out);
     sma_attach_put_line(&out, "photo", SMA_STR("p/a"), SMA_STR(" a\nb\tc "));
@@ -113,7 +113,7 @@ static void lines_are_lines(void)
     CHECK_INT(strlen("@attach photo p | ") + SMA_ATTACH_LABEL_BYTES_MAX, out.len);
 }
 
-static void lines_are_read_again(void)
+CASE(lines_are_read_again)
 {
     static const struct
     {
@@ -149,12 +149,7 @@ static void lines_are_read_again(void)
 int main(void)
 {
     sma_buf_init(&out, 1024 * 1024);
-    RUN(names_are_one_plain_component);
-    RUN(names_have_a_length);
-    RUN(paths_are_the_files_own);
-    RUN(only_our_own_paths_are_taken);
-    RUN(lines_are_lines);
-    RUN(lines_are_read_again);
+    check_run_cases(NULL);
     sma_buf_fini(&out);
     return check_summary();
 }

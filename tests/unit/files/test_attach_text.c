@@ -14,7 +14,7 @@ static void check_text(const char *text)
 {
     struct sma_attach_reader reader;
     struct sma_attach_line line;
-    struct sma_buf rest;
+    SMA_AUTO(sma_buf_fini) struct sma_buf rest;
     size_t wanted = 0, kept = 0, count = 0;
     for (const char *at = text; (at = strstr(at, "yes.png")) != NULL; at++)
         wanted++;
@@ -31,10 +31,9 @@ static void check_text(const char *text)
     CHECK_OK(rest.err);
     kept = rest.len;
     CHECK_INT(strlen(text) - wanted * strlen(YES), kept);
-    sma_buf_fini(&rest);
 }
 
-static void lines_of_text_count(void)
+CASE(lines_of_text_count)
 {
     check_text("");
     check_text("nothing here\n");
@@ -47,7 +46,7 @@ static void lines_of_text_count(void)
     check_text("ticks of `` two lengths\n" YES "do not ` meet\n");
 }
 
-static void lines_of_fenced_code_do_not(void)
+CASE(lines_of_fenced_code_do_not)
 {
     check_text("```\n" NO "```\n" YES);
     check_text("~~~ text\n" NO "```\n" NO "~~~\n" YES);
@@ -61,19 +60,19 @@ static void lines_of_fenced_code_do_not(void)
     check_text("a `span\n```\n" NO "```\nends` never\n" YES);
 }
 
-static void lines_inside_a_code_span_do_not(void)
+CASE(lines_inside_a_code_span_do_not)
 {
     check_text("say `this\n" NO "and this` to me\n" YES);
     check_text("say ``this ` with\n" NO "a tick`` in it\n" YES);
     check_text("say `this\n" NO "` and `that\n" NO "` too\n" YES);
 }
 
-static void carriage_returns_change_nothing(void)
+CASE(carriage_returns_change_nothing)
 {
     check_text("```\r\n@attach photo no.png\r\n```\r\n" YES);
 }
 
-static void what_grows_hides_a_line_that_may_become_one(void)
+CASE(what_grows_hides_a_line_that_may_become_one)
 {
     static const struct
     {
@@ -88,22 +87,21 @@ static void what_grows_hides_a_line_that_may_become_one(void)
         {"`a span\n@att", "`a span\n"},
         {"words\n@attach photo a.png\nmore", "words\nmore"},
     };
-    struct sma_buf rest;
+    SMA_AUTO(sma_buf_fini) struct sma_buf rest;
     sma_buf_init(&rest, 4096);
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         sma_buf_clear(&rest);
         (void)sma_attach_put_rest(&rest, sma_str(rows[i].text), true);
         CHECK_STR(rows[i].rest, sma_buf_str(&rest));
     }
-    sma_buf_fini(&rest);
 }
 
 /* Runs of every length, none of them closed: the time must not grow with the square of the text. */
-static void ticks_without_end_cost_little(void)
+CASE(ticks_without_end_cost_little)
 {
     struct sma_attach_reader reader;
     struct sma_attach_line line;
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     sma_buf_init(&text, 8 << 20);
     for (size_t i = 0; text.len < (4 << 20); i++) {
         for (size_t k = 0; k <= i % 40; k++)
@@ -112,16 +110,6 @@ static void ticks_without_end_cost_little(void)
     }
     sma_attach_reader_init(&reader, sma_buf_str(&text));
     CHECK(!sma_attach_next_file(&reader, &line));
-    sma_buf_fini(&text);
 }
 
-int main(void)
-{
-    RUN(lines_of_text_count);
-    RUN(lines_of_fenced_code_do_not);
-    RUN(lines_inside_a_code_span_do_not);
-    RUN(carriage_returns_change_nothing);
-    RUN(what_grows_hides_a_line_that_may_become_one);
-    RUN(ticks_without_end_cost_little);
-    return check_summary();
-}
+CASES_MAIN

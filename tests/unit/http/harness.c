@@ -753,6 +753,5 @@ double cpu_seconds(void)
 
 void wait_ms(unsigned ms)
 {
-    struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
-    nanosleep(&pause, NULL);
+    clock_rest(ms);
 }

@@ -25,6 +25,7 @@
 
 #include "adapters/http/http.h"
 #include "support/check.h"
+#include "support/clock.h"
 
 #include "sma/metrics.h"
 #include "sma/text.h"
@@ -50,6 +51,7 @@ struct harness *harness_start(const struct harness_options *options);
 const char *harness_start_failing(const struct harness_options *options);
 /** Ordered shutdown, as on SIGTERM; checks the exit status and that nothing is left. */
 void harness_stop(struct harness *harness);
+ENDING(harness_stop, struct harness)
 /** Begin the shutdown and do not wait. */
 void harness_begin_stop(struct harness *harness);
 /** Hand out a configuration with another token, as on SIGHUP; returns before it has arrived. */

@@ -18,8 +18,9 @@ static int ask(struct harness *harness, const char *headers)
     return request_status(harness, "GET /api/status", headers, NULL);
 }
 
-static void configured_token_is_required(void)
+CASE(configured_token_is_required)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     static const char *const wrong[] = {
         "",
@@ -57,11 +58,11 @@ static void configured_token_is_required(void)
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
     CHECK_INT(400,
               ask(harness, "Authorization: Bearer " TOKEN "\r\nAuthorization: Bearer wrong\r\n"));
-    harness_stop(harness);
 }
 
-static void rotated_token_counts_at_once(void)
+CASE(rotated_token_counts_at_once)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
     harness_reload(harness, "another-token-for-the-same");
@@ -70,11 +71,11 @@ static void rotated_token_counts_at_once(void)
         wait_ms(2);
     CHECK_INT(200, ask(harness, "X-Api-Token: another-token-for-the-same\r\n"));
     CHECK_INT(401, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
-    harness_stop(harness);
 }
 
-static void the_token_is_made_at_the_first_start(void)
+CASE(the_token_is_made_at_the_first_start)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness =
         harness_start(&(struct harness_options){.host = "0.0.0.0", .api_token = ""});
     char path[128], token[100] = "", header[200];
@@ -92,7 +93,6 @@ static void the_token_is_made_at_the_first_start(void)
     snprintf(header, sizeof header, "Authorization: Bearer %s\r\n", token);
     CHECK_INT(401, ask(harness, header));
     CHECK_INT(200, request_status(harness, "GET /health", "Host: any.name:99\r\n", NULL));
-    harness_stop(harness);
 }
 
 static void read_token(const struct harness *harness, char header[200])
@@ -107,8 +107,9 @@ static void read_token(const struct harness *harness, char header[200])
 
 /* Every account of the machine reaches 127.0.0.1; the file, which only the service's user can read,
  * tells who asks. */
-static void loopback_is_not_a_person(void)
+CASE(loopback_is_not_a_person)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = ""});
     static const char *const lines[] = {
         "GET /api/status",
@@ -143,20 +144,19 @@ static void loopback_is_not_a_person(void)
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
     CHECK_INT(200, request_status(harness, "HEAD /health", "", NULL));
     CHECK_INT(200, request_status(harness, "GET /", "", NULL)); /* public content */
-    harness_stop(harness);
 }
 
 /* The command line of the service's user needs no configuration, even where callers elsewhere have
  * a token of theirs. */
-static void the_token_file_counts_beside_a_configured_token(void)
+CASE(the_token_file_counts_beside_a_configured_token)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     char right[200];
     read_token(harness, right);
     CHECK_INT(200, ask(harness, right));
     CHECK_INT(200, ask(harness, "X-Api-Token: " TOKEN "\r\n"));
     CHECK_INT(401, ask(harness, "X-Api-Token: " HARNESS_TOKEN "\r\n"));
-    harness_stop(harness);
 }
 
 static void check_policy(const struct reply *reply, bool is_page)
@@ -177,9 +177,9 @@ static void check_policy(const struct reply *reply, bool is_page)
 
 /* What commands or the model write into public/ has an origin of its own in a browser: it is a
  * stranger to the API. */
-static void nothing_that_is_served_may_act(void)
+CASE(nothing_that_is_served_may_act)
 {
-    struct harness *harness = harness_start(&(struct harness_options){0});
+    SMA_AUTO(harness_stopp) struct harness *harness = harness_start(&(struct harness_options){0});
     static const char *const names[] = {"index.html", "app.js", "styles.css"};
     static const char *const lines[] = {"GET /", "GET /app.js", "GET /styles.css"};
     static const char *const types[] = {
@@ -218,18 +218,16 @@ static void nothing_that_is_served_may_act(void)
     check_policy(&stream, false);
     free(stream.head);
     close(fd);
-    harness_stop(harness);
 }
 
-static void health_tells_strangers_nothing_else(void)
+CASE(health_tells_strangers_nothing_else)
 {
-    struct harness *harness = harness_start(&(struct harness_options){0});
+    SMA_AUTO(harness_stopp) struct harness *harness = harness_start(&(struct harness_options){0});
     struct reply reply = request_once(harness, "GET /health", "", NULL);
     CHECK(strncmp(reply.body, "{\"status\":\"ok\",\"timestamp\":\"", 28) == 0);
     CHECK(reply_has(&reply, "\",\"sandbox\":\"off\"}")); /* no commands here, and so no walls */
     CHECK_INT(28 + 24 + 1 + 16 + 1, (long long)reply.body_len);
     reply_free(&reply);
-    harness_stop(harness);
 }
 
 static void check_health(struct harness *harness, const char *body_start)
@@ -241,8 +239,9 @@ static void check_health(struct harness *harness, const char *body_start)
     reply_free(&reply);
 }
 
-static void a_platform_that_waits_for_somebody_degrades_health(void)
+CASE(a_platform_that_waits_for_somebody_degrades_health)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     check_health(harness, "{\"status\":\"ok\"");
     sma_health_set("telegram", SMA_STR("the secret is refused"));
@@ -254,11 +253,11 @@ static void a_platform_that_waits_for_somebody_degrades_health(void)
     sma_health_set("model", SMA_STR(""));
     sma_health_set("telegram", SMA_STR(""));
     check_health(harness, "{\"status\":\"ok\"");
-    harness_stop(harness);
 }
 
-static void the_newest_lines_of_the_log_can_be_asked_for(void)
+CASE(the_newest_lines_of_the_log_can_be_asked_for)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.api_token = TOKEN});
     sma_log_ring_reset();
     sma_log_ring_put(SMA_STR("{\"message\":\"one\"}\n"));
@@ -276,12 +275,12 @@ static void the_newest_lines_of_the_log_can_be_asked_for(void)
     CHECK_INT(400, request_status(harness, "GET /api/logs?limit=2001",
                                   "Authorization: Bearer " TOKEN "\r\n", NULL));
     sma_log_ring_reset();
-    harness_stop(harness);
 }
 
 /* A token file that others can read (copied, made by hand) is closed before it is used. */
-static void token_file_is_closed_to_others(void)
+CASE(token_file_is_closed_to_others)
 {
+    SMA_AUTO(harness_stopp)
     struct harness *harness =
         harness_start(&(struct harness_options){.host = "0.0.0.0", .api_token = ""});
     char path[128];
@@ -296,12 +295,11 @@ static void token_file_is_closed_to_others(void)
         wait_ms(2);
     }
     CHECK_INT(0600, (long long)(facts.st_mode & 0777));
-    harness_stop(harness);
 }
 
-static void foreign_hosts_are_refused(void)
+CASE(foreign_hosts_are_refused)
 {
-    struct harness *harness = harness_start(&(struct harness_options){0});
+    SMA_AUTO(harness_stopp) struct harness *harness = harness_start(&(struct harness_options){0});
     static const struct
     {
         const char *name;
@@ -336,12 +334,11 @@ static void foreign_hosts_are_refused(void)
         CHECK_INT(cases[i].status, status);
     }
     CHECK_INT(403, request_status(harness, "GET /health", "Host: evil.example\r\n", NULL));
-    harness_stop(harness);
 }
 
-static void foreign_origins_are_refused(void)
+CASE(foreign_origins_are_refused)
 {
-    struct harness *harness = harness_start(&(struct harness_options){0});
+    SMA_AUTO(harness_stopp) struct harness *harness = harness_start(&(struct harness_options){0});
     char header[200];
     snprintf(header, sizeof header, "Origin: http://127.0.0.1:%d\r\n", harness_port(harness));
     CHECK_INT(200, ask(harness, header));
@@ -354,7 +351,6 @@ static void foreign_origins_are_refused(void)
     CHECK_INT(403, request_status(harness, "POST /api/execute", "Origin: http://evil.example\r\n",
                                   "{\"instructions\":\"x\"}"));
     CHECK_INT(0, harness_accepted_count(harness));
-    harness_stop(harness);
 }
 
 static atomic_bool is_disk_full;
@@ -369,11 +365,12 @@ static int open_on_full_disk(void *self, const char *path, int flags, mode_t mod
 }
 
 /* After a crash on a full disk the service starts and answers; the file comes by itself. */
-static void a_full_disk_keeps_nobody_out(void)
+CASE(a_full_disk_keeps_nobody_out)
 {
     struct sma_sys sys = *sma_sys_real();
     sys.open = open_on_full_disk;
     atomic_store(&is_disk_full, true);
+    SMA_AUTO(harness_stopp)
     struct harness *harness = harness_start(&(struct harness_options){.sys = &sys});
     char path[128];
     snprintf(path, sizeof path, "%s/.ship/service.json", harness_dir(harness));
@@ -385,10 +382,9 @@ static void a_full_disk_keeps_nobody_out(void)
     while (access(path, F_OK) != 0 && time(NULL) < until)
         usleep(5000);
     CHECK(access(path, F_OK) == 0);
-    harness_stop(harness);
 }
 
-static void service_file_tells_the_port(void)
+CASE(service_file_tells_the_port)
 {
     struct harness *harness = harness_start(&(struct harness_options){0});
     char path[128], text[256] = "", wanted[200];
@@ -409,7 +405,7 @@ static void service_file_tells_the_port(void)
     harness_stop(harness); /* checks that the file is gone */
 }
 
-static void wrong_addresses_and_options_say_so(void)
+CASE(wrong_addresses_and_options_say_so)
 {
     CHECK(strstr(harness_start_failing(&(struct harness_options){.host = "999.1.2.3.4"}),
                  "start.host") != NULL);
@@ -427,22 +423,4 @@ static void wrong_addresses_and_options_say_so(void)
     }
 }
 
-int main(void)
-{
-    RUN(configured_token_is_required);
-    RUN(rotated_token_counts_at_once);
-    RUN(the_token_is_made_at_the_first_start);
-    RUN(loopback_is_not_a_person);
-    RUN(the_token_file_counts_beside_a_configured_token);
-    RUN(health_tells_strangers_nothing_else);
-    RUN(a_platform_that_waits_for_somebody_degrades_health);
-    RUN(the_newest_lines_of_the_log_can_be_asked_for);
-    RUN(nothing_that_is_served_may_act);
-    RUN(token_file_is_closed_to_others);
-    RUN(foreign_hosts_are_refused);
-    RUN(foreign_origins_are_refused);
-    RUN(service_file_tells_the_port);
-    RUN(a_full_disk_keeps_nobody_out);
-    RUN(wrong_addresses_and_options_say_so);
-    return check_summary();
-}
+CASES_MAIN

@@ -9,7 +9,7 @@
 
 static struct harness *harness;
 
-static void execute_answers_with_the_result(void)
+CASE(execute_answers_with_the_result)
 {
     struct reply reply =
         request_once(harness, "POST /api/execute", "", "{\"instructions\":\"hello\"}");
@@ -24,7 +24,7 @@ static void execute_answers_with_the_result(void)
     reply_free(&reply);
 }
 
-static void same_message_id_is_one_run(void)
+CASE(same_message_id_is_one_run)
 {
     unsigned before = harness_accepted_count(harness);
     const char *body = "{\"instructions\":\"once\",\"messageId\":\"m-1\",\"userId\":\"u\"}";
@@ -48,7 +48,7 @@ static void same_message_id_is_one_run(void)
     reply_free(&second);
 }
 
-static void wrong_bodies_are_named(void)
+CASE(wrong_bodies_are_named)
 {
     static const struct
     {
@@ -91,7 +91,7 @@ static void wrong_bodies_are_named(void)
     }
 }
 
-static void ids_default_and_have_bounds(void)
+CASE(ids_default_and_have_bounds)
 {
     char body[1400], id[514];
     memset(id, 'a', sizeof id);
@@ -111,7 +111,7 @@ static void ids_default_and_have_bounds(void)
     reply_free(&reply);
 }
 
-static void verdicts_have_their_status(void)
+CASE(verdicts_have_their_status)
 {
     struct reply reply =
         request_once(harness, "POST /api/execute", "", "{\"instructions\":\"busy\"}");
@@ -129,7 +129,7 @@ static void verdicts_have_their_status(void)
     reply_free(&reply);
 }
 
-static void async_returns_at_once_and_is_fetched_later(void)
+CASE(async_returns_at_once_and_is_fetched_later)
 {
     char path[128], id[64];
     struct reply reply = request_once(harness, "POST /api/execute", "Prefer: respond-async\r\n",
@@ -171,7 +171,7 @@ static void async_returns_at_once_and_is_fetched_later(void)
     CHECK_INT(400, request_status(harness, "GET /api/runs/1?wait=x", "", NULL));
 }
 
-static void stream_tells_progress_and_result(void)
+CASE(stream_tells_progress_and_result)
 {
     int fd = client_connect(harness);
     static const char body[] = "{\"instructions\":\"progress a\",\"messageId\":\"s-1\"}";
@@ -192,7 +192,7 @@ static void stream_tells_progress_and_result(void)
 }
 
 /* A client that leaves while it waits costs nothing: no turning loop, no lost run. */
-static void leaving_clients_do_not_spin(void)
+CASE(leaving_clients_do_not_spin)
 {
     static const char body[] = "{\"instructions\":\"later b\"}";
     static const char stream[] = "{\"instructions\":\"progress c\"}";
@@ -222,7 +222,7 @@ static void leaving_clients_do_not_spin(void)
     CHECK_INT(200, request_status(harness, "GET /health", "", NULL));
 }
 
-static void small_routes_answer(void)
+CASE(small_routes_answer)
 {
     struct reply reply = request_once(harness, "GET /health", "", NULL);
     CHECK_INT(200, reply.status);
@@ -254,7 +254,7 @@ static void small_routes_answer(void)
 }
 
 /* Where pages are, in the words of the old program; under /api/ as JSON (test_http_routes). */
-static void unknown_paths_are_404(void)
+CASE(unknown_paths_are_404)
 {
     static const char *const lines[] = {"GET /nothing", "OPTIONS *",    "GET /public/../x",
                                         "GET //health", "GET /health/", "GET /.ship/api-token"};
@@ -267,7 +267,7 @@ static void unknown_paths_are_404(void)
     }
 }
 
-static void public_folder_is_served(void)
+CASE(public_folder_is_served)
 {
     char path[128];
     struct reply reply = request_once(harness, "GET /", "", NULL);
@@ -293,7 +293,7 @@ static void public_folder_is_served(void)
     reply_free(&reply);
 }
 
-static void pipelined_requests_are_answered_in_order(void)
+CASE(pipelined_requests_are_answered_in_order)
 {
     char request[400];
     struct sma_buf all;
@@ -321,7 +321,7 @@ static void pipelined_requests_are_answered_in_order(void)
     close(fd);
 }
 
-static void stopping_tells_those_who_wait(void)
+CASE(stopping_tells_those_who_wait)
 {
     static const char body[] = "{\"instructions\":\"later d\",\"messageId\":\"w-1\"}";
     int waits = client_connect(harness), streams = client_connect(harness),
@@ -348,19 +348,7 @@ static void stopping_tells_those_who_wait(void)
 int main(void)
 {
     harness = harness_start(&(struct harness_options){0});
-    RUN(execute_answers_with_the_result);
-    RUN(same_message_id_is_one_run);
-    RUN(wrong_bodies_are_named);
-    RUN(ids_default_and_have_bounds);
-    RUN(verdicts_have_their_status);
-    RUN(async_returns_at_once_and_is_fetched_later);
-    RUN(stream_tells_progress_and_result);
-    RUN(leaving_clients_do_not_spin);
-    RUN(small_routes_answer);
-    RUN(unknown_paths_are_404);
-    RUN(public_folder_is_served);
-    RUN(pipelined_requests_are_answered_in_order);
-    RUN(stopping_tells_those_who_wait);
+    check_run_cases(NULL);
     harness_stop(harness);
     return check_summary();
 }

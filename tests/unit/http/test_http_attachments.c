@@ -87,7 +87,7 @@ static char *data_of(const struct picture *picture, const char *name)
     return json;
 }
 
-static void bytes_are_kept_and_are_a_part(void)
+CASE(bytes_are_kept_and_are_a_part)
 {
     struct picture files[] = {picture_png(3, 2, 7), picture_jpeg(), picture_webp(), picture_pdf(),
                               picture_ogg()};
@@ -127,7 +127,7 @@ static void bytes_are_kept_and_are_a_part(void)
     clean();
 }
 
-static void paths_of_the_project_are_parts(void)
+CASE(paths_of_the_project_are_parts)
 {
     struct picture png = picture_png(2, 2, 1);
     char parts[2048], text[401];
@@ -145,7 +145,7 @@ static void paths_of_the_project_are_parts(void)
     free(png.bytes);
 }
 
-static void id_covers_the_attachments(void)
+CASE(id_covers_the_attachments)
 {
     struct picture one = picture_png(2, 2, 1), other = picture_png(2, 2, 2);
     char *json = data_of(&one, "a.png"), *changed = data_of(&other, "a.png"),
@@ -168,7 +168,7 @@ static void id_covers_the_attachments(void)
 
 /* White space, padding left out, and what a page's FileReader gives are read; anything else is not
  * guessed at. */
-static void base64_is_read_exactly(void)
+CASE(base64_is_read_exactly)
 {
     static const struct
     {
@@ -215,7 +215,7 @@ static void base64_is_read_exactly(void)
     clean();
 }
 
-static void mistakes_are_named_and_leave_nothing(void)
+CASE(mistakes_are_named_and_leave_nothing)
 {
     static const struct
     {
@@ -271,7 +271,7 @@ static void mistakes_are_named_and_leave_nothing(void)
     clean();
 }
 
-static void number_of_attachments_is_bounded(void)
+CASE(number_of_attachments_is_bounded)
 {
     char json[4096];
     for (int count = SMA_ATTACHMENT_COUNT_MAX - 1; count <= SMA_ATTACHMENT_COUNT_MAX + 1; count++) {
@@ -304,7 +304,7 @@ static int execute_sized(size_t size, int *ret_kept)
     return status;
 }
 
-static void size_of_an_attachment_is_bounded(void)
+CASE(size_of_an_attachment_is_bounded)
 {
     int kept;
     CHECK_INT(202, execute_sized(SMA_ATTACHMENT_BYTES_MAX - 1, &kept));
@@ -317,7 +317,7 @@ static void size_of_an_attachment_is_bounded(void)
 }
 
 /* A text that is just short enough leaves no room for the lines that name the files. */
-static void text_and_names_are_bounded_together(void)
+CASE(text_and_names_are_bounded_together)
 {
     char *body = malloc(SMA_TEXT_BYTES_MAX + 1024), why[512];
     CHECK(body != NULL);
@@ -342,7 +342,7 @@ static ssize_t write_or_be_full(void *self, int fd, const void *bytes, size_t le
 }
 
 /* It is ours to mend, not the caller's: come again. */
-static void a_full_disk_is_answered_503_and_leaves_nothing(void)
+CASE(a_full_disk_is_answered_503_and_leaves_nothing)
 {
     static const char body[] = "{\"attachments\":[{\"data\":\"YWJj\",\"name\":\"n\"}]}";
     unsigned before = harness_accepted_count(harness);
@@ -364,15 +364,7 @@ int main(void)
     struct sma_sys sys = *sma_sys_real();
     sys.pwrite = write_or_be_full;
     harness = harness_start(&(struct harness_options){.sys = &sys});
-    RUN(bytes_are_kept_and_are_a_part);
-    RUN(paths_of_the_project_are_parts);
-    RUN(id_covers_the_attachments);
-    RUN(base64_is_read_exactly);
-    RUN(mistakes_are_named_and_leave_nothing);
-    RUN(number_of_attachments_is_bounded);
-    RUN(size_of_an_attachment_is_bounded);
-    RUN(text_and_names_are_bounded_together);
-    RUN(a_full_disk_is_answered_503_and_leaves_nothing);
+    check_run_cases(NULL);
     harness_stop(harness);
     return check_summary();
 }

@@ -24,7 +24,9 @@ static void check(const char *line, const char *headers, int status, const char 
     reply_free(&reply);
 }
 
-static void without_configuration_no_other_origin_is_served(void)
+AFTER_EACH(harness_stop(harness))
+
+CASE(without_configuration_no_other_origin_is_served)
 {
     harness = harness_start(&(struct harness_options){0});
     check("GET /api/status", APP, 403, "another origin");
@@ -33,10 +35,9 @@ static void without_configuration_no_other_origin_is_served(void)
     struct reply reply = request_once(harness, "GET /api/status", "", NULL);
     CHECK(strstr(reply.head, "Vary") == NULL && strstr(reply.head, "Access-Control") == NULL);
     reply_free(&reply);
-    harness_stop(harness);
 }
 
-static void origins_of_the_list_are_served_and_named(void)
+CASE(origins_of_the_list_are_served_and_named)
 {
     harness = harness_start(&(struct harness_options){
         .cors = "http://localhost:5173 https://app.example.org", .api_token = "another-token"});
@@ -65,11 +66,10 @@ static void origins_of_the_list_are_served_and_named(void)
         snprintf(headers, sizeof headers, "%s" ASKS, strangers[i]);
         check("OPTIONS /api/execute", headers, 403, "another origin");
     }
-    harness_stop(harness);
 }
 
 /* Browsers send no token when they ask first; whether the request itself has it is seen later. */
-static void a_browser_that_asks_first_is_answered(void)
+CASE(a_browser_that_asks_first_is_answered)
 {
     harness = harness_start(
         &(struct harness_options){.cors = "https://app.example.org", .api_token = "another-token"});
@@ -81,10 +81,9 @@ static void a_browser_that_asks_first_is_answered(void)
     check("OPTIONS /api/nothing", APP ASKS, 404, "Access-Control-Allow-Origin");
     check("OPTIONS /api/execute", APP, 401, "Access-Control-Allow-Origin"); /* no preflight */
     check("GET /api/status", APP ASKS, 401, "Access-Control-Allow-Origin");
-    harness_stop(harness);
 }
 
-static void a_star_lets_everybody_ask(void)
+CASE(a_star_lets_everybody_ask)
 {
     harness = harness_start(&(struct harness_options){.cors = "*"});
     check("GET /api/status", "Origin: https://any.example\r\n", 200,
@@ -92,10 +91,9 @@ static void a_star_lets_everybody_ask(void)
     CHECK_INT(403, request_status(harness, "GET /api/status",
                                   "Host: evil.example\r\nOrigin: http://evil.example\r\n",
                                   NULL)); /* a name that is bound to us is no name of ours */
-    harness_stop(harness);
 }
 
-static void a_stream_names_the_origin_too(void)
+CASE(a_stream_names_the_origin_too)
 {
     static const char body[] = "{\"instructions\":\"later stream\"}";
     harness = harness_start(&(struct harness_options){.cors = "https://app.example.org"});
@@ -105,7 +103,6 @@ static void a_stream_names_the_origin_too(void)
     CHECK(strstr(text, "\r\nAccess-Control-Allow-Origin: https://app.example.org\r\n") != NULL);
     free(text);
     close(fd);
-    harness_stop(harness);
 }
 
 /* -- Idempotency-Key --------------------------------------------------------------------------- */
@@ -119,7 +116,7 @@ static void post(const char *headers, const char *body, int status, const char *
     reply_free(&reply);
 }
 
-static void a_key_of_the_header_is_the_message_id(void)
+CASE(a_key_of_the_header_is_the_message_id)
 {
 #define HELLO "{\"instructions\":\"hello\"}"
     harness = harness_start(&(struct harness_options){0});
@@ -142,16 +139,10 @@ static void a_key_of_the_header_is_the_message_id(void)
     }
     post("Idempotency-Key: a\r\nIdempotency-Key: b\r\n", HELLO, 400, "Malformed");
     CHECK_INT(1, harness_accepted_count(harness));
-    harness_stop(harness);
 }
 
 int main(void)
 {
-    RUN(without_configuration_no_other_origin_is_served);
-    RUN(origins_of_the_list_are_served_and_named);
-    RUN(a_browser_that_asks_first_is_answered);
-    RUN(a_star_lets_everybody_ask);
-    RUN(a_stream_names_the_origin_too);
-    RUN(a_key_of_the_header_is_the_message_id);
+    check_run_cases(NULL);
     return 0;
 }

@@ -242,7 +242,7 @@ static double measure(const char *headers, int status)
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */
-static void an_accepted_message_costs_twelve_at_most(void)
+CASE(an_accepted_message_costs_twelve_at_most)
 {
     open_service(false);
     double each = measure("Prefer: respond-async\r\n", 202);
@@ -254,7 +254,7 @@ static void an_accepted_message_costs_twelve_at_most(void)
 
 /* Session, request, the offline model's reading of it and its two answers, steps, result: see the
  * number printed. */
-static void a_whole_exchange_is_bounded(void)
+CASE(a_whole_exchange_is_bounded)
 {
     open_service(true);
     double each = measure("", 200);
@@ -267,7 +267,6 @@ static void a_whole_exchange_is_bounded(void)
 int main(void)
 {
     start_counting();
-    RUN(an_accepted_message_costs_twelve_at_most);
-    RUN(a_whole_exchange_is_bounded);
+    check_run_cases(NULL);
     return check_summary();
 }

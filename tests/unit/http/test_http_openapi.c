@@ -38,7 +38,7 @@ static const json_t *operation_of(const struct http_route_row *row)
     return json_object_get(json_object_get(paths, path), word_of(row->method));
 }
 
-static void every_route_is_described_and_nothing_else(void)
+CASE(every_route_is_described_and_nothing_else)
 {
     size_t count, described = 0;
     const struct http_route_row *rows = http_route_rows(&count);
@@ -65,7 +65,7 @@ static void every_route_is_described_and_nothing_else(void)
 }
 
 /* A name in a path is a parameter, and ids of operations are each one's own. */
-static void paths_and_ids_are_in_order(void)
+CASE(paths_and_ids_are_in_order)
 {
     size_t count;
     const struct http_route_row *rows = http_route_rows(&count);
@@ -86,7 +86,7 @@ static void paths_and_ids_are_in_order(void)
     }
 }
 
-static void the_program_serves_this_document(void)
+CASE(the_program_serves_this_document)
 {
     struct reply reply = request_once(harness, "GET /openapi.json", "", NULL);
     CHECK_INT(200, reply.status);
@@ -98,7 +98,7 @@ static void the_program_serves_this_document(void)
 }
 
 /* The reader of schemas refuses what does not fit. */
-static void what_does_not_fit_is_seen(void)
+CASE(what_does_not_fit_is_seen)
 {
     static const struct
     {
@@ -137,10 +137,7 @@ static void what_does_not_fit_is_seen(void)
 int main(void)
 {
     harness = harness_start(&(struct harness_options){0});
-    RUN(every_route_is_described_and_nothing_else);
-    RUN(paths_and_ids_are_in_order);
-    RUN(the_program_serves_this_document);
-    RUN(what_does_not_fit_is_seen);
+    check_run_cases(NULL);
     harness_stop(harness);
     return 0;
 }

@@ -99,7 +99,7 @@ static int open_page(void)
     return fd;
 }
 
-static void the_status_comes_at_once_and_when_it_changes(void)
+CASE(the_status_comes_at_once_and_when_it_changes)
 {
     int fd = open_page();
     expect_status(fd, "\"store\":");
@@ -114,7 +114,7 @@ static void the_status_comes_at_once_and_when_it_changes(void)
     (void)close(fd);
 }
 
-static void who_may_not_come_in(void)
+CASE(who_may_not_come_in)
 {
     static const struct
     {
@@ -148,7 +148,7 @@ static void who_may_not_come_in(void)
 }
 
 /* Frames glued to the request; a text, a ping that is answered, a close that is answered. */
-static void what_a_page_says_is_read_and_leads_nowhere(void)
+CASE(what_a_page_says_is_read_and_leads_nowhere)
 {
     static const char behind[] = "\x81\x82mask\x05\x08"
                                  "\x89\x82mask\x05\x08"
@@ -174,7 +174,7 @@ static void what_a_page_says_is_read_and_leads_nowhere(void)
 }
 
 /* Browsers mask; a program that does not is let in by its token, and says nothing that counts. */
-static void a_frame_without_a_mask_is_taken_like_one_with(void)
+CASE(a_frame_without_a_mask_is_taken_like_one_with)
 {
     int fd = open_page();
     client_send(fd, "\x81\x02hi", 4);
@@ -183,7 +183,7 @@ static void a_frame_without_a_mask_is_taken_like_one_with(void)
     (void)close(fd);
 }
 
-static void a_frame_over_the_limit_ends_the_page(void)
+CASE(a_frame_over_the_limit_ends_the_page)
 {
     int fd = open_page();
     client_send(fd, "\x82\xff\x00\x00\x00\x01\x00\x00\x00\x00mask", 14);
@@ -199,7 +199,7 @@ static void a_frame_over_the_limit_ends_the_page(void)
 }
 
 /* Nobody reads, half of them leave by RST, the rest by FIN: nobody else is held up. */
-static void five_hundred_pages_that_do_not_read_and_leave(void)
+CASE(five_hundred_pages_that_do_not_read_and_leave)
 {
     static int fds[MANY];
     for (size_t i = 0; i < MANY; i++)
@@ -225,7 +225,7 @@ static void five_hundred_pages_that_do_not_read_and_leave(void)
     (void)close(fd);
 }
 
-static void the_end_is_said_with_a_close_frame(void)
+CASE(the_end_is_said_with_a_close_frame)
 {
     int fd = open_page();
     expect_status(fd, "\"store\":");
@@ -245,12 +245,6 @@ static void the_end_is_said_with_a_close_frame(void)
 int main(void)
 {
     harness = harness_start(&(struct harness_options){0});
-    RUN(the_status_comes_at_once_and_when_it_changes);
-    RUN(who_may_not_come_in);
-    RUN(what_a_page_says_is_read_and_leads_nowhere);
-    RUN(a_frame_without_a_mask_is_taken_like_one_with);
-    RUN(a_frame_over_the_limit_ends_the_page);
-    RUN(five_hundred_pages_that_do_not_read_and_leave);
-    RUN(the_end_is_said_with_a_close_frame);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -8,7 +8,7 @@ static enum sma_err parse(const char *text, struct sma_http_request *request, in
     return sma_http_request_parse(sma_str(text), 0, 8192, request, status);
 }
 
-static void whole_head_is_read(void)
+CASE(whole_head_is_read)
 {
     static const char text[] = "POST /api/execute?a=1&b=%20x HTTP/1.1\r\nHost: localhost:3000\r\n"
                                "content-LENGTH: 12\r\nAccept: text/html, text/event-stream;q=1\r\n"
@@ -33,7 +33,7 @@ static void whole_head_is_read(void)
     }
 }
 
-static void bad_heads_are_refused(void)
+CASE(bad_heads_are_refused)
 {
     static const struct
     {
@@ -75,7 +75,7 @@ static void bad_heads_are_refused(void)
     }
 }
 
-static void head_limit_is_exact(void)
+CASE(head_limit_is_exact)
 {
     char text[300];
     struct sma_http_request request;
@@ -96,7 +96,7 @@ static void head_limit_is_exact(void)
               sma_http_request_parse((struct sma_str){text, 100}, 0, 100, &request, &status));
 }
 
-static void connection_header_decides(void)
+CASE(connection_header_decides)
 {
     struct sma_http_request request;
     int status = 0;
@@ -110,9 +110,9 @@ static void connection_header_decides(void)
     CHECK_INT(0, sma_http_skip_blank(SMA_STR("\rGET")));
 }
 
-static void query_values_are_decoded(void)
+CASE(query_values_are_decoded)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 64);
     CHECK_OK(
         sma_http_query_get(SMA_STR("a=1&chatKey=api%3Achat%3a+x&b="), SMA_STR("chatKey"), &buf));
@@ -125,12 +125,11 @@ static void query_values_are_decoded(void)
     sma_buf_clear(&buf);
     CHECK_ERR(SMA_ERR_BADINPUT,
               sma_http_query_get(SMA_STR("chatKey=%zz"), SMA_STR("chatKey"), &buf));
-    sma_buf_fini(&buf);
 }
 
 /* Any bytes: an answer of the four, slices inside the input. The copy is exact, so that a sanitizer
  * sees one byte over. */
-static void damaged_heads_stay_inside(void)
+CASE(damaged_heads_stay_inside)
 {
     static const char whole[] =
         "POST /api/execute?a=%20 HTTP/1.1\r\nHost: localhost:1\r\nContent-Length: 12\r\n"
@@ -168,13 +167,4 @@ static void damaged_heads_stay_inside(void)
     }
 }
 
-int main(void)
-{
-    RUN(whole_head_is_read);
-    RUN(bad_heads_are_refused);
-    RUN(head_limit_is_exact);
-    RUN(connection_header_decides);
-    RUN(query_values_are_decoded);
-    RUN(damaged_heads_stay_inside);
-    return check_summary();
-}
+CASES_MAIN

@@ -106,7 +106,7 @@ static struct sma_service *make(bool has_http, struct sma_error *error)
     return service;
 }
 
-static void webhooks_need_http(void)
+CASE(webhooks_need_http)
 {
     struct sma_error error = {0};
     takes_webhooks = true;
@@ -163,7 +163,7 @@ static void *supervise(void *argument)
     return NULL;
 }
 
-static void webhooks_reach_their_adapter(void)
+CASE(webhooks_reach_their_adapter)
 {
     struct sma_error error = {0};
     int pipes[2];
@@ -199,8 +199,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(webhooks_need_http);
-    RUN(webhooks_reach_their_adapter);
+    check_run_cases(NULL);
     CHECK(nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0);
     return check_summary();
 }

@@ -58,7 +58,9 @@ static void start(const char *json, const char *api_token)
 
 /* ---------------------------------------------------------------------------------------------- */
 
-static void an_event_arrives_as_it_was_sent(void)
+AFTER_EACH(harness_stop(harness))
+
+CASE(an_event_arrives_as_it_was_sent)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
@@ -78,10 +80,9 @@ static void an_event_arrives_as_it_was_sent(void)
     CHECK(!reply.is_closing);
     reply_free(&reply);
     close(fd);
-    harness_stop(harness);
 }
 
-static void no_token_is_asked_for(void)
+CASE(no_token_is_asked_for)
 {
     start(NULL, "t0ken");
     int fd = client_connect(harness);
@@ -92,10 +93,9 @@ static void no_token_is_asked_for(void)
     /* Other names look like any other path that is not there. */
     CHECK_INT(401, request_status(harness, "POST /webhooks/other", "", "{}"));
     CHECK_INT(401, request_status(harness, "POST /other", "", "{}"));
-    harness_stop(harness);
 }
 
-static void other_names_are_not_found(void)
+CASE(other_names_are_not_found)
 {
     static const char *const requests[] = {
         "POST /webhooks/other", "POST /webhooks/", "POST /webhooks/fake/",  "POST /webhooks/fakes",
@@ -111,12 +111,11 @@ static void other_names_are_not_found(void)
     }
     CHECK_INT(404, request_status(harness, "HEAD /webhooks/fake", "", NULL));
     CHECK_INT(0, harness_webhook_count(harness));
-    harness_stop(harness);
 }
 
 /* The answer to a request that was given up must not become the answer to the next one of its
  * connection. */
-static void an_answer_that_comes_too_late_is_dropped(void)
+CASE(an_answer_that_comes_too_late_is_dropped)
 {
     start("{\"webhookDeadlineMs\":100}", NULL);
     int fd = client_connect(harness), other = client_connect(harness);
@@ -133,10 +132,9 @@ static void an_answer_that_comes_too_late_is_dropped(void)
     read_text(fd, 200, "\"hold 2\"");
     close(fd);
     close(other);
-    harness_stop(harness);
 }
 
-static void a_client_that_has_left_harms_nobody(void)
+CASE(a_client_that_has_left_harms_nobody)
 {
     start(NULL, NULL);
     int fd = client_connect(harness), other = client_connect(harness);
@@ -155,10 +153,9 @@ static void a_client_that_has_left_harms_nobody(void)
     read_text(fd, 200, "\"hold 2\"");
     close(fd);
     close(other);
-    harness_stop(harness);
 }
 
-static void as_many_as_the_edge_holds_may_be_open(void)
+CASE(as_many_as_the_edge_holds_may_be_open)
 {
     static int fds[SMA_ASK_WEBHOOK_COUNT_MAX];
     start(NULL, NULL);
@@ -188,7 +185,6 @@ static void as_many_as_the_edge_holds_may_be_open(void)
     CHECK_INT(503, read_status(last));
     close(last);
     close(other);
-    harness_stop(harness);
 }
 
 static int post_bytes(int fd, const char *start_text, size_t len)
@@ -201,7 +197,7 @@ static int post_bytes(int fd, const char *start_text, size_t len)
     return fd;
 }
 
-static void bodies_are_bounded_one_by_one_and_together(void)
+CASE(bodies_are_bounded_one_by_one_and_together)
 {
     int fds[8];
     start(NULL, NULL);
@@ -226,20 +222,18 @@ static void bodies_are_bounded_one_by_one_and_together(void)
         CHECK_INT(503, read_status(fds[i]));
         close(fds[i]);
     }
-    harness_stop(harness);
 }
 
-static void answered_bytes_make_room_again(void)
+CASE(answered_bytes_make_room_again)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
     for (int i = 0; i < 20; i++)
         CHECK_INT(200, read_status(post_bytes(fd, "x", 1024 * 1024)));
     close(fd);
-    harness_stop(harness);
 }
 
-static void pipelined_events_are_answered_in_order(void)
+CASE(pipelined_events_are_answered_in_order)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
@@ -252,10 +246,9 @@ static void pipelined_events_are_answered_in_order(void)
     read_text(fd, 200, "\"query\":\"2\"");
     read_text(fd, 200, "\"query\":\"3\"");
     close(fd);
-    harness_stop(harness);
 }
 
-static void what_cannot_be_passed_on_is_refused(void)
+CASE(what_cannot_be_passed_on_is_refused)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
@@ -265,10 +258,9 @@ static void what_cannot_be_passed_on_is_refused(void)
     CHECK_INT(501, read_status(fd));
     close(fd);
     CHECK_INT(0, harness_webhook_count(harness));
-    harness_stop(harness);
 }
 
-static void an_event_that_waits_when_the_service_stops_is_sent_again(void)
+CASE(an_event_that_waits_when_the_service_stops_is_sent_again)
 {
     start(NULL, NULL);
     int fd = client_connect(harness);
@@ -280,11 +272,10 @@ static void an_event_that_waits_when_the_service_stops_is_sent_again(void)
     CHECK(reply.is_closing && reply_has(&reply, "stopping"));
     reply_free(&reply);
     close(fd);
-    harness_stop(harness);
 }
 
 /* Pictures that somebody sends in, or only announces, keep no platform waiting. */
-static void large_requests_leave_room_for_events(void)
+CASE(large_requests_leave_room_for_events)
 {
     enum
     {
@@ -312,22 +303,6 @@ static void large_requests_leave_room_for_events(void)
     close(fd);
     close(fds[0]);
     close(fds[1]);
-    harness_stop(harness);
 }
 
-int main(void)
-{
-    RUN(an_event_arrives_as_it_was_sent);
-    RUN(no_token_is_asked_for);
-    RUN(other_names_are_not_found);
-    RUN(an_answer_that_comes_too_late_is_dropped);
-    RUN(a_client_that_has_left_harms_nobody);
-    RUN(as_many_as_the_edge_holds_may_be_open);
-    RUN(bodies_are_bounded_one_by_one_and_together);
-    RUN(answered_bytes_make_room_again);
-    RUN(large_requests_leave_room_for_events);
-    RUN(pipelined_events_are_answered_in_order);
-    RUN(what_cannot_be_passed_on_is_refused);
-    RUN(an_event_that_waits_when_the_service_stops_is_sent_again);
-    return check_summary();
-}
+CASES_MAIN

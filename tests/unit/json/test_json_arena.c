@@ -47,7 +47,7 @@ static void check_large(const json_t *root, size_t members)
     }
 }
 
-static void trees_of_every_size_are_whole(void)
+CASE(trees_of_every_size_are_whole)
 {
     for (size_t members = 0; members < 200; members++) { /* from inside the block to far beyond */
         char *text = make_large(members);
@@ -66,7 +66,7 @@ static void trees_of_every_size_are_whole(void)
     }
 }
 
-static void a_tree_may_be_changed(void)
+CASE(a_tree_may_be_changed)
 {
     json_t *root = load(small), *copy = json_deep_copy(root);
     CHECK_INT(0, json_object_set_new(root, "d", json_string("changed")));
@@ -82,7 +82,7 @@ static void a_tree_may_be_changed(void)
     json_decref(other);
 }
 
-static void nonsense_leaves_nothing(void)
+CASE(nonsense_leaves_nothing)
 {
     for (int i = 0; i < 10000; i++) { /* what each left would fill the block */
         json_t *root = NULL;
@@ -105,7 +105,7 @@ static void *run_thread(void *unused)
     return unused;
 }
 
-static void threads_do_not_meet(void)
+CASE(threads_do_not_meet)
 {
     pthread_t threads[4];
     json_t *mine = load(small);
@@ -121,9 +121,6 @@ int main(void)
 {
     json_object_seed(1);
     sma_json_arena_install();
-    RUN(trees_of_every_size_are_whole);
-    RUN(a_tree_may_be_changed);
-    RUN(nonsense_leaves_nothing);
-    RUN(threads_do_not_meet);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -14,7 +14,7 @@ static void check_text(struct sma_str json, const char *wanted)
     CHECK_STR(wanted, sma_json_str(root, "t"));
 }
 
-static void one_bad_character_costs_itself(void)
+CASE(one_bad_character_costs_itself)
 {
     check_text(SMA_STR("{\"t\":\"half \\ud83d of it\"}"), "half " BAD " of it");
     check_text(SMA_STR("{\"t\":\"\\ude00\\ud83d\"}"), BAD BAD);
@@ -27,7 +27,7 @@ static void one_bad_character_costs_itself(void)
     check_text(SMA_STR("{\"t\":\"\xe4\xb8\xad\\n\"}"), "\xe4\xb8\xad\n");
 }
 
-static void what_is_no_json_is_refused(void)
+CASE(what_is_no_json_is_refused)
 {
     static const char *const texts[] = {"", "{", "{\"t\":}", "\\ud83d", "{\"t\":\"\\u00zz\"}"};
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++) {
@@ -38,7 +38,7 @@ static void what_is_no_json_is_refused(void)
 }
 
 /* Arguments of a call that waits for approval must not change while they wait. */
-static void what_is_stored_is_read_as_it_is(void)
+CASE(what_is_stored_is_read_as_it_is)
 {
     SMA_AUTO(sma_json_freep) json_t *root = NULL;
     CHECK_OK(sma_json_load(SMA_STR("{\"t\":\"a\\u0000b\"}"), &root));
@@ -52,8 +52,6 @@ static void what_is_stored_is_read_as_it_is(void)
 int main(void)
 {
     sma_json_arena_install();
-    RUN(one_bad_character_costs_itself);
-    RUN(what_is_no_json_is_refused);
-    RUN(what_is_stored_is_read_as_it_is);
+    check_run_cases(NULL);
     return check_summary();
 }

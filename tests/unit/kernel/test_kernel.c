@@ -13,6 +13,7 @@
 #include "support/check.h"
 #include "support/patience.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -251,9 +252,13 @@ static void ask_hundred(struct fake *fake, struct sma_ctx *ctx)
     }
 }
 
-static void an_ask_is_answered_and_counted(void)
+ENDING(house_destroy, struct house)
+
+ENDING(sma_system_destroy, struct sma_system)
+
+CASE(an_ask_is_answered_and_counted)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->adapter.on_start = ask_hundred;
     house_start(house);
     await("answers", &house->adapter.answers, 100);
@@ -270,7 +275,6 @@ static void an_ask_is_answered_and_counted(void)
           NULL); /* 100 and LIFE */
     CHECK(strstr(buf.ptr, "sma_actor_mailbox_depth{actor=\"adapter\"} 0\n") != NULL);
     sma_buf_fini(&buf);
-    house_destroy(house);
 }
 
 #define ASKS_MAX (SMA_ASK_INGRESS_COUNT_MAX + SMA_ASK_AWAIT_COUNT_MAX)
@@ -303,10 +307,10 @@ static void signal_five_hundred(struct fake *fake, struct sma_ctx *ctx)
 }
 
 /* The agent starts after the model, so the lane fills before anybody takes from it. */
-static void a_full_signal_lane_drops_and_counts(void)
+CASE(a_full_signal_lane_drops_and_counts)
 {
     sma_metrics_reset();
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->model.on_start = signal_five_hundred;
     house_start(house);
     await("signals", &house->agent.signals, SMA_SIGNAL_COUNT_MAX);
@@ -314,7 +318,6 @@ static void a_full_signal_lane_drops_and_counts(void)
     CHECK_INT(SMA_SIGNAL_COUNT_MAX, atomic_load(&house->agent.signals));
     CHECK_INT(500 - SMA_SIGNAL_COUNT_MAX,
               (long long)sma_counter_get(SMA_COUNTER_signals_dropped_total));
-    house_destroy(house);
 }
 
 static void ask_for_wake(struct fake *fake, struct sma_ctx *ctx)
@@ -324,9 +327,9 @@ static void ask_for_wake(struct fake *fake, struct sma_ctx *ctx)
 }
 
 /* All questions open at once, all answered at once: every answer finds room. */
-static void the_bound_refuses_and_all_answers_find_room(void)
+CASE(the_bound_refuses_and_all_answers_find_room)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->adapter.on_start = ask_to_the_bound;
     house->store.must_keep = true;
     house->store.on_start = ask_for_wake;
@@ -337,12 +340,11 @@ static void the_bound_refuses_and_all_answers_find_room(void)
     await("answers", &house->adapter.answers, ASKS_MAX);
     house_stop(house);
     CHECK_INT(ASKS_MAX, atomic_load(&house->adapter.answers));
-    house_destroy(house);
 }
 
-static void wake_comes_when_due_and_ends_a_batch(void)
+CASE(wake_comes_when_due_and_ends_a_batch)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->agent.on_start = ask_for_wake;   /* plain thread */
     house->adapter.on_start = ask_for_wake; /* libuv loop */
     house_start(house);
@@ -353,7 +355,6 @@ static void wake_comes_when_due_and_ends_a_batch(void)
     await("agent batches", &house->agent.batches, 3);
     await("adapter batches", &house->adapter.batches, 3);
     house_stop(house);
-    house_destroy(house);
 }
 
 static struct sma_ctx *timer_ctx;
@@ -373,20 +374,19 @@ static void start_own_timer(struct fake *fake, struct sma_ctx *ctx)
     fake->has_timer = true;
 }
 
-static void a_loop_callback_can_ask_for_batch_end(void)
+CASE(a_loop_callback_can_ask_for_batch_end)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->adapter.on_start = start_own_timer;
     house_start(house);
     await("batches", &house->adapter.batches, 5);
     house_stop(house);
     CHECK_INT(2, atomic_load(&house->adapter.handled)); /* only the two LIFE messages */
-    house_destroy(house);
 }
 
-static void the_end_is_ordered(void)
+CASE(the_end_is_ordered)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house_start(house);
     house_stop(house);
     CHECK_TEXT("log:start0 store:start0 model:start0 dispatcher:start0 agent:start0 adapter:start0 "
@@ -398,22 +398,20 @@ static void the_end_is_ordered(void)
     CHECK_ERR(SMA_ERR_GONE, sma_ctx_ask(adapter, SMA_ACTOR_STORE, &msg, 0, NULL));
     CHECK(msg != NULL);
     sma_msg_destroy(msg);
-    house_destroy(house);
 }
 
-static void a_silent_actor_is_passed_over(void)
+CASE(a_silent_actor_is_passed_over)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->agent.answers_life = false;
-    house->drain_ms = 500;
+    house->drain_ms = 3000; /* the others answer in their shares of it, on a busy machine too */
     uint64_t begin = now_ns();
     house_start(house);
     house_stop(house);
     uint64_t took_ms = (now_ns() - begin) / 1000000;
-    CHECK(took_ms >= 150 && took_ms < 3000 * PATIENCE);
+    CHECK(took_ms >= 900 && took_ms < 3000 * PATIENCE);
     CHECK(strstr(notes, "agent:life2 dispatcher:life2 model:life2 store:life2 adapter:life3") !=
           NULL);
-    house_destroy(house);
 }
 
 static enum sma_err refuse_start(void *state, struct sma_ctx *ctx, struct sma_error *error)
@@ -423,9 +421,9 @@ static enum sma_err refuse_start(void *state, struct sma_ctx *ctx, struct sma_er
     return sma_fail(error, SMA_ERR_BUSY, "port taken");
 }
 
-static void a_failed_start_stops_what_runs(void)
+CASE(a_failed_start_stops_what_runs)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     struct sma_actor_ops bad = adapter_ops;
     bad.start = refuse_start;
     CHECK_OK(sma_system_add(house->system, SMA_ACTOR_ADAPTER_0 + 1, &bad, &house->adapter));
@@ -436,7 +434,6 @@ static void a_failed_start_stops_what_runs(void)
     CHECK(strstr(notes,
                  "adapter:stop0 agent:stop0 dispatcher:stop0 model:stop0 store:stop0 log:stop0") !=
           NULL);
-    house_destroy(house);
 }
 
 static void log_a_lot(struct fake *fake, struct sma_ctx *ctx)
@@ -450,21 +447,20 @@ static void log_a_lot(struct fake *fake, struct sma_ctx *ctx)
         sma_ctx_log(ctx, SMA_LOG_DEBUG, "line %d", i);
 }
 
-static void log_lines_arrive_or_are_counted(void)
+CASE(log_lines_arrive_or_are_counted)
 {
     sma_metrics_reset();
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     house->agent.on_start = log_a_lot;
     house_start(house);
     house_stop(house);
     unsigned dropped = (unsigned)sma_counter_get(SMA_COUNTER_log_dropped_total);
     CHECK_INT(10002, atomic_load(&house->log.handled) +
                          dropped); /* 10001 and the supervisor's "stopping" */
-    house_destroy(house);
 }
 
 /* Systemd's protocol, on a socket of our own. */
-static void the_manager_is_told(void)
+CASE(the_manager_is_told)
 {
     char directory[] = "/tmp/sma-notify-XXXXXX";
     CHECK(mkdtemp(directory) != NULL);
@@ -574,6 +570,25 @@ static void close_manager(int fd, const struct sockaddr_un *address, const char 
     rmdir(directory);
 }
 
+/* A manager that reads nothing, and whose socket is full, holds up neither the start nor the watch
+ * nor the end. */
+CASE(a_manager_that_does_not_read_holds_up_nothing)
+{
+    char directory[] = "/tmp/sma-notify-XXXXXX";
+    struct sockaddr_un address;
+    int fd = open_manager(&address, directory), sender = socket(AF_UNIX, SOCK_DGRAM, 0);
+    while (sendto(sender, "x", 1, MSG_DONTWAIT, (struct sockaddr *)&address, sizeof address) == 1)
+        ;
+    CHECK_INT(EAGAIN, errno);
+    struct house *house = house_create();
+    house_start(house);
+    usleep(100000);    /* some looks of the watchdog */
+    house_stop(house); /* asserts that it ends */
+    house_destroy(house);
+    close(sender);
+    close_manager(fd, &address, directory);
+}
+
 static void drain_manager(int fd)
 {
     char text[64];
@@ -607,7 +622,7 @@ static void ask_session(struct fake *fake, struct sma_ctx *ctx)
 
 /* An actor that hangs in one message is named, the manager hears no more of us, and both are taken
  * back after it. */
-static void a_stuck_actor_is_reported(void)
+CASE(a_stuck_actor_is_reported)
 {
     char directory[] = "/tmp/sma-heart-XXXXXX", text[64];
     struct sockaddr_un address;
@@ -638,10 +653,11 @@ static void a_stuck_actor_is_reported(void)
 
 /* A message that was not there at the last look is no sign of a hang, however long the actor had
  * nothing to do; one that still waits at the next look is. */
-static void a_message_just_come_is_no_alarm(void)
+CASE(a_message_just_come_is_no_alarm)
 {
     struct sma_error error = {0};
     struct fake store = {.name = "store"}, agent = {.name = "agent"};
+    SMA_AUTO(sma_system_destroyp)
     struct sma_system *system =
         sma_system_create(&(struct sma_system_options){.is_simulated = true, .seed = 1});
     CHECK(system != NULL);
@@ -657,7 +673,6 @@ static void a_message_just_come_is_no_alarm(void)
     (void)sma_sim_run(system, 100, UINT64_MAX);
     sma_kernel_set_activity(ctx, ACTIVITY_IDLE); /* a thread does so after each round */
     CHECK_INT(0, (long long)sma_kernel_silence_of(ctx, 4 * step));
-    sma_system_destroy(system);
 }
 
 static _Atomic unsigned reload_count;
@@ -677,9 +692,9 @@ static void *signal_later(void *argument)
     return NULL;
 }
 
-static void signals_reload_and_stop(void)
+CASE(signals_reload_and_stop)
 {
-    struct house *house = house_create();
+    SMA_AUTO(house_destroyp) struct house *house = house_create();
     struct sma_error error = {0};
     CHECK_OK(sma_system_start(house->system, &error));
     pthread_t thread;
@@ -688,7 +703,6 @@ static void signals_reload_and_stop(void)
                                                          .on_reload = on_reload, .stop_fd = -1}));
     CHECK_INT(0, pthread_join(thread, NULL));
     CHECK_INT(1, atomic_load(&reload_count));
-    house_destroy(house);
 }
 
 /* The second signal comes while the agent keeps the end waiting. */
@@ -719,13 +733,13 @@ static int stop_twice(uint64_t gap_ns, unsigned drain_ms)
 }
 
 /* As timeout(1) does it: one to the process, one to its group. */
-static void two_stop_signals_at_once_are_one(void)
+CASE(two_stop_signals_at_once_are_one)
 {
     CHECK_INT(0, stop_twice(0, 1000));
     CHECK(was_said("agent did not bring its runs to a durable step in time"));
 }
 
-static void a_later_stop_signal_ends_at_once(void)
+CASE(a_later_stop_signal_ends_at_once)
 {
     fflush(NULL);
     pid_t child = fork();
@@ -737,22 +751,4 @@ static void a_later_stop_signal_ends_at_once(void)
     CHECK_INT(128 + SIGINT, WEXITSTATUS(status));
 }
 
-int main(void)
-{
-    RUN(an_ask_is_answered_and_counted);
-    RUN(the_bound_refuses_and_all_answers_find_room);
-    RUN(a_full_signal_lane_drops_and_counts);
-    RUN(wake_comes_when_due_and_ends_a_batch);
-    RUN(a_loop_callback_can_ask_for_batch_end);
-    RUN(the_end_is_ordered);
-    RUN(a_silent_actor_is_passed_over);
-    RUN(a_failed_start_stops_what_runs);
-    RUN(log_lines_arrive_or_are_counted);
-    RUN(the_manager_is_told);
-    RUN(a_stuck_actor_is_reported);
-    RUN(a_message_just_come_is_no_alarm);
-    RUN(signals_reload_and_stop);
-    RUN(two_stop_signals_at_once_are_one);
-    RUN(a_later_stop_signal_ends_at_once);
-    return check_summary();
-}
+CASES_MAIN

@@ -108,7 +108,9 @@ static uint64_t hash_of(uint64_t seed, struct asker *asker)
     return hash;
 }
 
-static void one_seed_is_one_run(void)
+ENDING(sma_system_destroy, struct sma_system)
+
+CASE(one_seed_is_one_run)
 {
     struct asker first, second;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -117,7 +119,7 @@ static void one_seed_is_one_run(void)
     }
 }
 
-static void another_seed_is_another_run(void)
+CASE(another_seed_is_another_run)
 {
     struct asker asker;
     uint64_t hashes[20];
@@ -128,10 +130,10 @@ static void another_seed_is_another_run(void)
     }
 }
 
-static void time_stops_where_told(void)
+CASE(time_stops_where_told)
 {
     struct asker asker;
-    struct sma_system *system = create(7, &asker);
+    SMA_AUTO(sma_system_destroyp) struct sma_system *system = create(7, &asker);
     uint64_t begin = sma_sim_now(system);
     CHECK_INT(0, (long long)sma_sim_run(
                      system, 100, begin + SMA_NS_PER_S / 2)); /* the first wake is in one second */
@@ -146,22 +148,20 @@ static void time_stops_where_told(void)
     sma_sim_shift_wall(system, -3600000);
     CHECK_INT(wall - 3600000, sma_ctx_wall(ctx));
     CHECK(now == sma_ctx_now(ctx));
-    sma_system_destroy(system);
 }
 
-static void life_reaches_actors_and_comes_back(void)
+CASE(life_reaches_actors_and_comes_back)
 {
     struct asker asker;
-    struct sma_system *system = create(3, &asker);
+    SMA_AUTO(sma_system_destroyp) struct sma_system *system = create(3, &asker);
     sma_sim_life(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN);
     CHECK(!sma_sim_life_is_done(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
     (void)sma_sim_run(system, 100000, UINT64_MAX);
     CHECK(sma_sim_life_is_done(system, SMA_ACTOR_AGENT, SMA_PHASE_DRAIN));
     CHECK_INT(SMA_PHASE_DRAIN, asker.life);
-    sma_system_destroy(system);
 }
 
-static void a_crash_stops_nobody(void)
+CASE(a_crash_stops_nobody)
 {
     struct asker asker;
     struct sma_system *system = create(5, &asker);
@@ -174,10 +174,10 @@ static void a_crash_stops_nobody(void)
 
 /* Hand-offs share the lane with answers; as many as fit leave room for every answer that may still
  * come. */
-static void hand_offs_leave_room_for_the_answers(void)
+CASE(hand_offs_leave_room_for_the_answers)
 {
     struct asker asker;
-    struct sma_system *system = create(1, &asker);
+    SMA_AUTO(sma_system_destroyp) struct sma_system *system = create(1, &asker);
     struct sma_ctx *agent = sma_system_ctx(system, SMA_ACTOR_AGENT);
     struct sma_ctx *store = sma_system_ctx(system, SMA_ACTOR_STORE);
     static uint64_t ids[SMA_ASK_STORE_COUNT_MAX];
@@ -203,16 +203,6 @@ static void hand_offs_leave_room_for_the_answers(void)
         CHECK(msg == NULL);
     }
     sma_sim_crash(system);
-    sma_system_destroy(system);
 }
 
-int main(void)
-{
-    RUN(one_seed_is_one_run);
-    RUN(another_seed_is_another_run);
-    RUN(time_stops_where_told);
-    RUN(life_reaches_actors_and_comes_back);
-    RUN(a_crash_stops_nobody);
-    RUN(hand_offs_leave_room_for_the_answers);
-    return check_summary();
-}
+CASES_MAIN

@@ -56,7 +56,7 @@ static struct number take_one(struct sma_mailbox *box)
 }
 
 /* -- one thread -------------------------------------------------------------------------------- */
-static void a_message_holds_its_own_strings(void)
+CASE(a_message_holds_its_own_strings)
 {
     struct sma_msg *msg = sma_msg_create(7, 24, 6 + 1 + 15 + 32);
     CHECK(msg != NULL);
@@ -78,7 +78,7 @@ static void a_message_holds_its_own_strings(void)
 }
 
 /* max - 1, max, max + 1 on several capacities, and again after the indices have moved on. */
-static void a_lane_holds_exactly_its_capacity(void)
+CASE(a_lane_holds_exactly_its_capacity)
 {
     static const size_t capacities[][2] = {{1, 1}, {2, 2}, {3, 4}, {64, 64}, {100, 128}};
     for (size_t i = 0; i < SMA_COUNT_OF(capacities); i++) {
@@ -103,7 +103,7 @@ static void a_lane_holds_exactly_its_capacity(void)
     }
 }
 
-static void a_closed_box_refuses_and_cleans_up(void)
+CASE(a_closed_box_refuses_and_cleans_up)
 {
     struct sma_mailbox *box = sma_mailbox_create(SMA_DOORBELL_EVENT_FD);
     struct sma_lane *lane = sma_mailbox_add_lane(box, 8);
@@ -118,7 +118,7 @@ static void a_closed_box_refuses_and_cleans_up(void)
 }
 
 /* A full lane delays a message of another lane by at most one burst a lane. */
-static void no_lane_starves_another(void)
+CASE(no_lane_starves_another)
 {
     struct sma_mailbox *box = sma_mailbox_create(SMA_DOORBELL_EVENT_COUNT);
     struct sma_lane *lanes[4];
@@ -143,7 +143,7 @@ static void no_lane_starves_another(void)
     sma_mailbox_destroy(box);
 }
 
-static void a_ring_and_a_deadline_end_the_wait(void)
+CASE(a_ring_and_a_deadline_end_the_wait)
 {
     struct sma_mailbox *box = sma_mailbox_create(SMA_DOORBELL_EVENT_COUNT);
     (void)sma_mailbox_add_lane(box, 8);
@@ -247,14 +247,14 @@ static uint64_t exchange(enum sma_doorbell_kind kind, uint64_t count, uint64_t p
     return parks;
 }
 
-static void eight_saturated_senders_lose_nothing(void)
+CASE(eight_saturated_senders_lose_nothing)
 {
     (void)exchange(SMA_DOORBELL_EVENT_COUNT, 50000, 0);
     (void)exchange(SMA_DOORBELL_EVENT_FD, 50000, 0);
 }
 
 /* Paced, so that the receiver really parks: unpaced senders hardly ever let it. */
-static void no_wake_up_is_lost(void)
+CASE(no_wake_up_is_lost)
 {
     CHECK(exchange(SMA_DOORBELL_EVENT_COUNT, 1500, 100000) > 100);
     CHECK(exchange(SMA_DOORBELL_EVENT_FD, 1500, 100000) > 100);
@@ -285,7 +285,7 @@ static void *play(void *argument)
     return NULL;
 }
 
-static void ping_pong_never_hangs(void)
+CASE(ping_pong_never_hangs)
 {
     struct sma_mailbox *boxes[2];
     struct sma_lane *lanes[2];
@@ -333,7 +333,7 @@ static void *idle(void *argument)
     return NULL;
 }
 
-static void an_idle_receiver_parks_once(void)
+CASE(an_idle_receiver_parks_once)
 {
     struct idler idler = {.box = sma_mailbox_create(SMA_DOORBELL_EVENT_COUNT)};
     (void)sma_mailbox_add_lane(idler.box, 8);
@@ -350,16 +350,4 @@ static void an_idle_receiver_parks_once(void)
     sma_mailbox_destroy(idler.box);
 }
 
-int main(void)
-{
-    RUN(a_message_holds_its_own_strings);
-    RUN(a_lane_holds_exactly_its_capacity);
-    RUN(a_closed_box_refuses_and_cleans_up);
-    RUN(no_lane_starves_another);
-    RUN(a_ring_and_a_deadline_end_the_wait);
-    RUN(eight_saturated_senders_lose_nothing);
-    RUN(no_wake_up_is_lost);
-    RUN(ping_pong_never_hangs);
-    RUN(an_idle_receiver_parks_once);
-    return check_summary();
-}
+CASES_MAIN

@@ -147,7 +147,7 @@ static void *fill(const struct kind *kind, struct filler *filler, unsigned numbe
 }
 
 /* -- making ------------------------------------------------------------------------------------ */
-static void a_message_owns_all_that_it_points_at(void)
+CASE(a_message_owns_all_that_it_points_at)
 {
     static struct filler given, wanted;
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
@@ -165,7 +165,7 @@ static void a_message_owns_all_that_it_points_at(void)
     }
 }
 
-static void a_message_is_one_allocation(void)
+CASE(a_message_is_one_allocation)
 {
     static struct filler given;
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
@@ -178,7 +178,7 @@ static void a_message_is_one_allocation(void)
     }
 }
 
-static void without_memory_nothing_is_made(void)
+CASE(without_memory_nothing_is_made)
 {
     static struct filler given;
     for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
@@ -190,7 +190,7 @@ static void without_memory_nothing_is_made(void)
     }
 }
 
-static void more_than_a_message_can_hold_is_refused(void)
+CASE(more_than_a_message_can_hold_is_refused)
 {
     struct sma_query query = {.chat_key = {"", SIZE_MAX / 4}};
     CHECK(sma_msg_make_query(&query) == NULL);
@@ -198,7 +198,7 @@ static void more_than_a_message_can_hold_is_refused(void)
     CHECK(sma_msg_make_history_lines(&lines) == NULL);
 }
 
-static void length_without_bytes_is_room_for_the_maker(void)
+CASE(length_without_bytes_is_room_for_the_maker)
 {
     struct sma_model_ask ask = {.body = {NULL, 5}, .chat_key = SMA_STR("a")};
     struct sma_msg *msg = sma_msg_make_model(&ask);
@@ -219,7 +219,7 @@ static void length_without_bytes_is_room_for_the_maker(void)
     sma_msg_destroy(msg);
 }
 
-static void collected_offsets_become_slices(void)
+CASE(collected_offsets_become_slices)
 {
     const char base[] = "onetwothree";
     struct sma_learned_fact fact = {.target = {(const char *)3, 3}, .member = {(const char *)6, 5}};
@@ -290,7 +290,7 @@ static const char *class_of(const struct row *way)
     return row_of(way->kind)->class;
 }
 
-static void every_way_has_a_lane_that_fits(void)
+CASE(every_way_has_a_lane_that_fits)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
         const struct lane *lane = NULL;
@@ -303,7 +303,7 @@ static void every_way_has_a_lane_that_fits(void)
     }
 }
 
-static void every_question_has_its_answer_and_every_answer_its_question(void)
+CASE(every_question_has_its_answer_and_every_answer_its_question)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         unsigned count = 0;
@@ -373,7 +373,7 @@ static void put_table(struct sma_buf *text)
     }
 }
 
-static void architecture_shows_the_table(void)
+CASE(architecture_shows_the_table)
 {
     struct sma_buf made, document;
     sma_buf_init(&made, 1 << 16);
@@ -414,14 +414,6 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && is(argv[1], "--print"))
         return print();
-    RUN(a_message_owns_all_that_it_points_at);
-    RUN(a_message_is_one_allocation);
-    RUN(without_memory_nothing_is_made);
-    RUN(more_than_a_message_can_hold_is_refused);
-    RUN(length_without_bytes_is_room_for_the_maker);
-    RUN(collected_offsets_become_slices);
-    RUN(every_way_has_a_lane_that_fits);
-    RUN(every_question_has_its_answer_and_every_answer_its_question);
-    RUN(architecture_shows_the_table);
+    check_run_cases(NULL);
     return check_summary();
 }

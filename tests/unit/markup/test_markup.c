@@ -21,7 +21,7 @@ static void check_mark(uint32_t index, enum sma_mark_kind kind, const char *text
     CHECK_STR(detail, mark->detail);
 }
 
-static void marks_name_their_ranges(void)
+CASE(marks_name_their_ranges)
 {
     parse("a **b *c* d** [e `f`](http://g) ~~h~~\n\n> i\n\n```c\nj\n```");
     CHECK_STR("a b c d e f h\n\ni\n\nj", sma_buf_str(&markup.text));
@@ -36,14 +36,14 @@ static void marks_name_their_ranges(void)
     CHECK(!markup.is_plain);
 }
 
-static void empty_marks_vanish(void)
+CASE(empty_marks_vanish)
 {
     parse("a [](x) >\n\n>\n\n#\n\n- \n\nb ****");
     for (uint32_t i = 0; i < markup.mark_count; i++)
         CHECK(markup.marks[i].from < markup.marks[i].to);
 }
 
-static void a_text_of_which_nothing_would_be_seen_is_kept(void)
+CASE(a_text_of_which_nothing_would_be_seen_is_kept)
 {
     static const char *const texts[] = {"***", "---\n***", "[a]: http://b", "&nbsp;", "```\n```",
                                         "#",   "> ",       "&#8203;",       ">>>",    "- \n- "};
@@ -55,7 +55,7 @@ static void a_text_of_which_nothing_would_be_seen_is_kept(void)
     }
 }
 
-static void schemes_are_the_callers(void)
+CASE(schemes_are_the_callers)
 {
     static const char *const schemes[] = {"gopher:", NULL};
     struct sma_markup_options options = {schemes};
@@ -74,7 +74,7 @@ static struct sma_str repeat(const char *text, size_t bytes)
     return (struct sma_str){all, bytes};
 }
 
-static void a_source_over_its_limit_is_kept(void)
+CASE(a_source_over_its_limit_is_kept)
 {
     for (size_t bytes = SMA_MARKUP_SOURCE_BYTES_MAX - 1; bytes <= SMA_MARKUP_SOURCE_BYTES_MAX + 1;
          bytes++) {
@@ -86,7 +86,7 @@ static void a_source_over_its_limit_is_kept(void)
     }
 }
 
-static void marks_over_their_limit_leave_the_text_plain(void)
+CASE(marks_over_their_limit_leave_the_text_plain)
 {
     struct sma_str source = repeat("*a* ", (SMA_MARKUP_COUNT_MAX + 1) * 4);
     CHECK_OK(
@@ -98,7 +98,7 @@ static void marks_over_their_limit_leave_the_text_plain(void)
     free((void *)(uintptr_t)source.ptr);
 }
 
-static void a_long_target_stands_in_the_text(void)
+CASE(a_long_target_stands_in_the_text)
 {
     for (size_t bytes = SMA_MARKUP_TARGET_BYTES_MAX - 1; bytes <= SMA_MARKUP_TARGET_BYTES_MAX + 1;
          bytes++) {
@@ -114,7 +114,7 @@ static void a_long_target_stands_in_the_text(void)
     }
 }
 
-static void columns_over_their_limit_leave_the_text_plain(void)
+CASE(columns_over_their_limit_leave_the_text_plain)
 {
     for (unsigned columns = 63; columns <= 65; columns++) {
         struct sma_buf source;
@@ -130,9 +130,9 @@ static void columns_over_their_limit_leave_the_text_plain(void)
     }
 }
 
-static void a_table_that_grows_without_end_is_kept(void)
+CASE(a_table_that_grows_without_end_is_kept)
 {
-    struct sma_buf source;
+    SMA_AUTO(sma_buf_fini) struct sma_buf source;
     sma_buf_init(&source, SMA_MARKUP_SOURCE_BYTES_MAX);
     for (unsigned row = 0; row < 2; row++) {
         for (unsigned i = 0; i < 60; i++)
@@ -143,10 +143,9 @@ static void a_table_that_grows_without_end_is_kept(void)
         sma_buf_put_text(&source, "|\n");
     CHECK_OK(sma_markup_parse(&markup, sma_buf_str(&source), NULL));
     CHECK(markup.is_plain && sma_str_is_equal(sma_buf_str(&source), sma_buf_str(&markup.text)));
-    sma_buf_fini(&source);
 }
 
-static void blank_means_nothing_to_see(void)
+CASE(blank_means_nothing_to_see)
 {
     CHECK(sma_text_is_blank(SMA_STR("")));
     CHECK(sma_text_is_blank(
@@ -158,16 +157,7 @@ static void blank_means_nothing_to_see(void)
 int main(void)
 {
     sma_markup_init(&markup);
-    RUN(marks_name_their_ranges);
-    RUN(empty_marks_vanish);
-    RUN(a_text_of_which_nothing_would_be_seen_is_kept);
-    RUN(schemes_are_the_callers);
-    RUN(a_source_over_its_limit_is_kept);
-    RUN(marks_over_their_limit_leave_the_text_plain);
-    RUN(a_long_target_stands_in_the_text);
-    RUN(columns_over_their_limit_leave_the_text_plain);
-    RUN(a_table_that_grows_without_end_is_kept);
-    RUN(blank_means_nothing_to_see);
+    check_run_cases(NULL);
     sma_markup_fini(&markup);
     return check_summary();
 }

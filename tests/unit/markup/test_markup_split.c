@@ -199,9 +199,9 @@ static void check_split(const struct sma_markup *markup, const struct sma_markup
     free(is_given);
 }
 
-static void parts_put_together_are_the_whole(void)
+CASE(parts_put_together_are_the_whole)
 {
-    struct sma_markup markup;
+    SMA_AUTO(sma_markup_fini) struct sma_markup markup;
     struct sma_buf source;
     sma_markup_init(&markup);
     sma_buf_init(&source, 1 << 20);
@@ -219,7 +219,6 @@ static void parts_put_together_are_the_whole(void)
     }
     CHECK(parted > ROUND_COUNT / 3); /* the test does cut */
     sma_buf_fini(&source);
-    sma_markup_fini(&markup);
 }
 
 /* -- chosen places ----------------------------------------------------------------------------- */
@@ -250,7 +249,7 @@ static void expect(const char *source, uint32_t units_max, const char *wanted)
     sma_buf_fini(&texts.all);
 }
 
-static void cuts_fall_at_the_best_place(void)
+CASE(cuts_fall_at_the_best_place)
 {
     expect("aaaa bbbb cccc d", 16, "aaaa bbbb cccc d");
     expect("aaaa bbbb cccc dd", 16, "aaaa bbbb cccc|dd");
@@ -262,13 +261,13 @@ static void cuts_fall_at_the_best_place(void)
     expect("aaaaaaaaaa aa [bb cc dd ee](http://x)", 20, "aaaaaaaaaa aa|bb cc dd ee");
 }
 
-static void code_is_cut_before_it_or_at_line_ends(void)
+CASE(code_is_cut_before_it_or_at_line_ends)
 {
     expect("intro text\n\n```\nline one\nline two\n```", 24, "intro text|line one\nline two");
     expect("```\n  one\n    two\n      three\n```", 20, "  one\n    two|      three");
 }
 
-static void clusters_longer_than_a_part_are_cut_between_code_points(void)
+CASE(clusters_longer_than_a_part_are_cut_between_code_points)
 {
     char source[2 + 40 * 2 + 1] = "xa";
     for (int i = 0; i < 40; i++)
@@ -286,24 +285,15 @@ static void clusters_longer_than_a_part_are_cut_between_code_points(void)
     sma_buf_fini(&texts.all);
 }
 
-static void limits_below_their_minimum_are_refused(void)
+CASE(limits_below_their_minimum_are_refused)
 {
-    struct sma_markup markup;
+    SMA_AUTO(sma_markup_fini) struct sma_markup markup;
     struct sma_markup_limits limits = {.units_max = SMA_MARKUP_UNITS_MIN - 1};
     sma_markup_init(&markup);
     CHECK_OK(sma_markup_set_plain(&markup, SMA_STR("x")));
     CHECK_ERR(SMA_ERR_BADINPUT, sma_markup_split(&markup, &limits, join, NULL));
     limits = (struct sma_markup_limits){.bytes_max = 16383};
     CHECK_ERR(SMA_ERR_BADINPUT, sma_markup_split(&markup, &limits, join, NULL));
-    sma_markup_fini(&markup);
 }
 
-int main(void)
-{
-    RUN(cuts_fall_at_the_best_place);
-    RUN(code_is_cut_before_it_or_at_line_ends);
-    RUN(clusters_longer_than_a_part_are_cut_between_code_points);
-    RUN(limits_below_their_minimum_are_refused);
-    RUN(parts_put_together_are_the_whole);
-    return check_summary();
-}
+CASES_MAIN

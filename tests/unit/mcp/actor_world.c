@@ -17,7 +17,9 @@
 
 struct world
 {
-    struct sma_config config;
+    struct sma_config config, configs[2];
+    const struct sma_config *newest; /* that world_permit made; NULL: none yet */
+    bool is_second;
     char dir[64], state_dir[80];
     struct sma_mcp *mcp;
     struct sma_system *system;
@@ -172,7 +174,10 @@ static const struct sma_actor_ops log_ops = {.name = "log", .handle = log_handle
 static void on_reload(void *user)
 {
     struct world *world = user;
-    sma_system_reload(world->system, &world->config);
+    pthread_mutex_lock(&world->lock);
+    const struct sma_config *config = world->newest == NULL ? &world->config : world->newest;
+    pthread_mutex_unlock(&world->lock);
+    sma_system_reload(world->system, config);
 }
 
 static void *supervise(void *argument)
@@ -197,13 +202,18 @@ static void write_remote(struct sma_buf *text, const char *name, const char *url
 
 static void write_servers(const struct world *world, const char *const *servers, const char *more)
 {
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     char path[PATH_MAX];
     sma_buf_init(&text, 1024 * 1024);
     sma_buf_put_text(&text, "{\"servers\":{");
     for (size_t i = 0; servers[i] != NULL; i += 2) {
         if (strstr(servers[i + 1], "://") != NULL) {
             write_remote(&text, servers[i], servers[i + 1], more);
+            continue;
+        }
+        if (servers[i + 1][0] == '{') {
+            sma_buf_printf(&text, "%s\"%s\":%s", text.ptr[text.len - 1] == '{' ? "" : ",",
+                           servers[i], servers[i + 1]);
             continue;
         }
         sma_buf_printf(&text,
@@ -218,7 +228,6 @@ static void write_servers(const struct world *world, const char *const *servers,
     CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, NULL));
     snprintf(path, sizeof path, "%s/mcp/mcp.json", world->state_dir);
     CHECK_OK(sma_sys_write_file_unsynced(sma_sys_real(), path, sma_buf_str(&text), 0600, NULL));
-    sma_buf_fini(&text);
 }
 
 /* What chats left in .ship: a file x in each of these folders. */
@@ -244,7 +253,21 @@ static void make_project(struct world *world)
     world->config.state_dir = world->state_dir;
     world->config.llm.api_key = "sk-canary-0123456789";
     world->config.api_token = world->config.agent_md = world->config.name = "";
-    world->config.permissions_json = "";
+    world->config.permissions_json = "{\"exec_shell\":{\"allow\":[\"sh t/run.sh\"]}}";
+}
+
+/* A recipe and a script that the rule above runs. */
+static void put_owner_files(const struct world *world)
+{
+    static const char *const names[] = {"t/run.sh", "Makefile"};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/t", world->dir);
+    CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, NULL));
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        snprintf(path, sizeof path, "%s/%s", world->dir, names[i]);
+        CHECK_OK(
+            sma_sys_write_file_unsynced(sma_sys_real(), path, SMA_STR(WORLD_PRIVATE), 0600, NULL));
+    }
 }
 
 struct world *world_create(const char *const *servers, const char *more)
@@ -260,6 +283,7 @@ struct world *world_create_through(const char *proxy, const char *const *servers
     world->config.proxy = proxy;
     write_servers(world, servers, more);
     put_private(world);
+    put_owner_files(world);
     sigset_t set; /* the supervisor takes it; threads started from here on leave it to that */
     sigemptyset(&set);
     sigaddset(&set, SIGHUP);
@@ -326,6 +350,17 @@ const char *world_dir(const struct world *world)
 void world_reload(struct world *world, const char *const *servers, const char *more)
 {
     write_servers(world, servers, more);
+    CHECK(kill(getpid(), SIGHUP) == 0);
+}
+
+void world_permit(struct world *world, const char *permissions_json)
+{
+    world->configs[world->is_second] = world->config;
+    world->configs[world->is_second].permissions_json = permissions_json;
+    pthread_mutex_lock(&world->lock);
+    world->newest = &world->configs[world->is_second];
+    pthread_mutex_unlock(&world->lock);
+    world->is_second = !world->is_second;
     CHECK(kill(getpid(), SIGHUP) == 0);
 }
 

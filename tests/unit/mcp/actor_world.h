@@ -24,7 +24,9 @@ struct world_call
 };
 
 #define WORLD_PRIVATE "what a chat left" /* in every folder of .ship that a world puts there */
-/** servers: NULL-terminated pairs of name and mode of fake_mcp, e.g. {"a", "good", NULL}.
+/** The project has a rule for the script t/run.sh, which holds WORLD_PRIVATE like its Makefile.
+ *  servers: NULL-terminated pairs of name and mode of fake_mcp, e.g. {"a", "good", NULL}; or of
+ *  name and whole entry, {"a", "{...}", NULL}.
  *  more: further members of each, with a comma in front, or "". */
 struct world *world_create(const char *const *servers, const char *more);
 /** ... whose way to servers is a proxy, or NULL. It outlives the world. */
@@ -35,6 +37,8 @@ const char *world_dir(const struct world *world);
 
 /** Write mcp.json anew and have it read. */
 void world_reload(struct world *world, const char *const *servers, const char *more);
+/** ... and ship.json: its block "permissions". */
+void world_permit(struct world *world, const char *permissions_json);
 /** Waits until the newest catalogue says this of a server. */
 void world_await_state(struct world *world, const char *server, enum sma_mcp_state state);
 /** ... and until it holds a tool, by "server:tool"; or does not. */

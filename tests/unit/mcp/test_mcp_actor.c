@@ -6,9 +6,11 @@
  */
 #include "actor_world.h"
 
+#include "runtime/policy/policy.h"
 #include "sma/links.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,6 +135,218 @@ static void a_server_finds_nothing_private(void)
     CHECK_TEXT(WORLD_PRIVATE,
                world_do(world, "a", "env", "{\"message\":\".ship/.cache/mcp/x\"}")->text);
     world_destroy(world);
+}
+
+/* What commands may not write, servers may not: the rule would run it. */
+static void a_server_writes_nothing_that_is_an_owners(void)
+{
+    static const char *const kept[] = {"t/run.sh", "t/new.sh", "Makefile",
+                                       "/proc/sys/kernel/core_pattern"};
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    for (size_t i = 0; i < SMA_COUNT_OF(kept); i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "{\"message\":\">%s\"}", kept[i]);
+        const struct world_call *call = world_do(world, "a", "env", arguments);
+        if (strcmp(call->text, "Read-only file system") != 0)
+            fprintf(stderr, "%s: %s\n", kept[i], call->text);
+        CHECK_TEXT("Read-only file system", call->text);
+    }
+    CHECK_TEXT(WORLD_PRIVATE, world_do(world, "a", "env", "{\"message\":\"t/run.sh\"}")->text);
+    CHECK_TEXT("written", world_do(world, "a", "env", "{\"message\":\">plain.txt\"}")->text);
+    world_destroy(world);
+}
+
+static void put_file(const struct world *world, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", world_dir(world), name);
+    for (char *slash = path + strlen(world_dir(world)) + 1; (slash = strchr(slash, '/')) != NULL;
+         *slash++ = '/') {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+    }
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs("echo mine\n", file) >= 0 && fclose(file) == 0);
+}
+
+/* What becomes the owner's while a server runs is so for the server, too: before its next call it
+ * is started anew. Its open call ends first, and the next one waits for it and is answered. */
+static void a_running_server_gets_the_walls_of_today(void)
+{
+    static const struct
+    {
+        const char *file, *permissions, *written, *told;
+    } rows[] = {
+        {"package.json", NULL, "package.json", "/package.json yet"},
+        {".git/HEAD", NULL, ".git/hooks/pre-commit", "/.git/hooks yet"},
+        {".env.local", NULL, ".env.local", "/.env.local yet"},
+        {"s/run.sh", "{\"exec_shell\":{\"allow\":[\"sh s/run.sh\"]}}", "s/run.sh", "/s yet"},
+    };
+    struct world *world = world_create(SERVERS("a", "counts"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char arguments[128];
+        snprintf(arguments, sizeof arguments, "{\"message\":\">%s\"}", rows[i].written);
+        CHECK_TEXT("written", world_do(world, "a", "env", "{\"message\":\">plain.txt\"}")->text);
+        usleep(1100000); /* else it is taken for one that is never right */
+        size_t open = world_ask(world, "a", "count", "{\"message\":\"m\",\"ms\":1000}", 0);
+        usleep(100000); /* as a rule it is with the server then */
+        put_file(world, rows[i].file);
+        if (rows[i].permissions != NULL) {
+            world_permit(world, rows[i].permissions);
+            world_await_log(world, rows[i].told); /* it has been read */
+        }
+        const struct world_call *call = world_do(world, "a", "env", arguments);
+        if (strcmp(call->text, "Read-only file system") != 0)
+            fprintf(stderr, "%s: %s\n", rows[i].written, call->text);
+        CHECK_TEXT("Read-only file system", call->text);
+        CHECK(world_is_answered(world, open));
+        CHECK_TEXT("counted m", world_await(world, open)->text);
+        world_await_log(world, rows[i].told);
+    }
+    world_destroy(world);
+}
+
+/* What a call costs while nothing changes: rules are not parsed for it. */
+enum sma_err __real_sma_policy_load(const char *json, struct sma_policy **ret_policy,
+                                    struct sma_error *error);
+enum sma_err __wrap_sma_policy_load(const char *json, struct sma_policy **ret_policy,
+                                    struct sma_error *error);
+static _Atomic int parse_count;
+
+enum sma_err __wrap_sma_policy_load(const char *json, struct sma_policy **ret_policy,
+                                    struct sma_error *error)
+{
+    parse_count++;
+    return __real_sma_policy_load(json, ret_policy, error);
+}
+
+static void rules_are_parsed_once_a_configuration(void)
+{
+    parse_count = 0;
+    struct world *world = world_create(SERVERS("a", "good", "b", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    CHECK_INT(1, parse_count);
+    for (int i = 0; i < 5; i++) {
+        check_echo(world, "a");
+        check_echo(world, "b");
+    }
+    CHECK_INT(1, parse_count);
+    world_permit(world, "{\"exec_shell\":{\"allow\":[\"pwd\"]}}");
+    for (int i = 0; i < 100 && parse_count < 2; i++)
+        usleep(50000);
+    check_echo(world, "a");
+    CHECK_INT(2, parse_count);
+    /* one comes while mcp.json cannot be read, the one behind it lies where the first one lay */
+    char path[256], kept[300];
+    snprintf(path, sizeof path, "%s/.ship/mcp/mcp.json", world_dir(world));
+    snprintf(kept, sizeof kept, "%s.kept", path);
+    CHECK(rename(path, kept) == 0);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs("{", file) >= 0 && fclose(file) == 0);
+    world_permit(world, "{}");
+    usleep(200000);
+    CHECK(rename(kept, path) == 0);
+    world_permit(world, "{\"exec_shell\":{\"allow\":[\"ls\"]}}");
+    for (int i = 0; i < 100 && parse_count < 3; i++)
+        usleep(50000);
+    CHECK_INT(3, parse_count);
+    world_destroy(world);
+}
+
+/* What such a server gets counts as what leaves (test_run_mcp). */
+static void a_server_that_may_send_on_is_known(void)
+{
+    static const struct
+    {
+        const char *more;
+        bool may_send_on;
+    } rows[] = {{"", false},
+                {",\"sandbox\":{\"enabled\":true,\"network\":false}", false},
+                {",\"sandbox\":{\"network\":true}", true},
+                {",\"sandbox\":{\"enabled\":false}", true}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct world *world = world_create(SERVERS("a", "good"), rows[i].more);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        CHECK_INT(rows[i].may_send_on, world_server(world, "a")->is_remote);
+        world_destroy(world);
+    }
+}
+
+/* More names of the owner's than there are mounts for: the whole project is read-only for the
+ * server, which starts and answers all the same. */
+static void a_server_starts_in_a_project_that_is_read_only(void)
+{
+    struct world *world = world_create(SERVERS("a", "counts"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    CHECK_TEXT("written", world_do(world, "a", "env", "{\"message\":\">plain.txt\"}")->text);
+    usleep(1100000); /* else it is taken for one that is never right */
+    for (int i = 0; i < 200; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "x%d.config.js", i);
+        put_file(world, name);
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK_TEXT("Read-only file system",
+                   world_do(world, "a", "env", "{\"message\":\">plain.txt\"}")->text);
+    world_destroy(world);
+}
+
+static void put_program(const char *folder, const char *name)
+{
+    char path[PATH_MAX], command[3 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(command, sizeof command, "cp '" SMA_FAKE_MCP "' '%s'", path);
+    CHECK_INT(0, system(command)); // NOLINT(cert-env33-c)
+}
+
+/* By PATH, from a folder that nobody has named: it says how, and starts when it is named. What
+ * mcp.json names by its whole path is named. */
+static void a_program_of_a_hidden_folder_is_named(void)
+{
+    char here[PATH_MAX - 32], folder[PATH_MAX], entry[3 * PATH_MAX], sign[2 * PATH_MAX];
+    CHECK(getcwd(here, sizeof here) != NULL);
+    snprintf(folder, sizeof folder, "%s/sma-far-XXXXXX", here);
+    CHECK(mkdtemp(folder) != NULL);
+    put_program(folder, "sma-far-mcp");
+    put_program(folder, "shown");
+    snprintf(entry, sizeof entry,
+             "{\"type\":\"stdio\",\"command\":\"sma-far-mcp\",\"args\":[\"good\",\"/tmp\"],"
+             "\"env\":{\"PATH\":\"%s:/usr/bin:/bin\"}}",
+             folder);
+    struct world *world = world_create(SERVERS("a", entry, "b", "good"), "");
+    snprintf(sign, sizeof sign,
+             "sma-far-mcp lies in %s, which is not there in the sandbox: name "
+             "that folder in permissions.exec_shell.paths",
+             folder);
+    world_await_log(world, sign);
+    world_await_state(world, "b", SMA_MCP_CONNECTED);
+    snprintf(entry, sizeof entry,
+             "{\"type\":\"stdio\",\"command\":\"%s/sma-far-mcp\",\"args\":[\"good\",\"%s/shown\"]}",
+             folder, folder);
+    world_reload(world, SERVERS("a", entry, "b", "good"), "");
+    world_await_state(world, "a", SMA_MCP_CONNECTED);
+    check_echo(world, "a");
+    /* ... but not behind a link of the project, which a command could exchange */
+    char link[PATH_MAX];
+    snprintf(link, sizeof link, "%s/way", world_dir(world));
+    CHECK_INT(0, symlink(folder, link));
+    snprintf(sign, sizeof sign, "echo " WORLD_PRIVATE " > '%s/note'", folder);
+    CHECK_INT(0, system(sign)); // NOLINT(cert-env33-c)
+    snprintf(entry, sizeof entry,
+             "{\"type\":\"stdio\",\"command\":\"" SMA_FAKE_MCP
+             "\",\"args\":[\"good\",\"%s/way/note\"]}",
+             world_dir(world));
+    world_reload(world, SERVERS("c", entry), "");
+    world_await_state(world, "c", SMA_MCP_CONNECTED);
+    CHECK_TEXT("No such file or directory",
+               world_do(world, "c", "env", "{\"message\":\"way/note\"}")->text);
+    world_await_log(world, "/way/note leads out of the project through a link of it");
+    world_destroy(world);
+    snprintf(entry, sizeof entry, "rm -r '%s'", folder);
+    CHECK_INT(0, system(entry)); // NOLINT(cert-env33-c)
 }
 
 static void a_question_to_people_comes_back_answered(void)
@@ -491,6 +705,12 @@ int main(int argc, char **argv)
         RUN(a_picture_becomes_a_file);
         RUN(a_server_gets_what_is_meant_for_it);
         RUN(a_server_finds_nothing_private);
+        RUN(a_server_writes_nothing_that_is_an_owners);
+        RUN(rules_are_parsed_once_a_configuration);
+        RUN(a_server_that_may_send_on_is_known);
+        RUN(a_server_starts_in_a_project_that_is_read_only);
+        RUN(a_running_server_gets_the_walls_of_today);
+        RUN(a_program_of_a_hidden_folder_is_named);
         RUN(a_question_to_people_comes_back_answered);
         RUN(the_model_is_asked_where_the_entry_allows_it);
         RUN(resources_and_prompts_are_listed_and_read);

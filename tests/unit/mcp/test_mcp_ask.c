@@ -33,9 +33,9 @@ static void elicited(struct talk *talk, enum sma_mcp_action action, const char *
 }
 
 /* -- questions --------------------------------------------------------------------------------- */
-static void a_question_comes_clean_and_its_answer_goes_back(void)
+CASE(a_question_comes_clean_and_its_answer_goes_back)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     uint64_t call = call_of(&talk, 7);
     talk_hear(&talk, ASK("\"q\"", FORM));
@@ -54,14 +54,13 @@ static void a_question_comes_clean_and_its_answer_goes_back(void)
     elicited(&talk, SMA_MCP_DECLINE, ""); /* once */
     CHECK_INT(said, talk.said_count);
     CHECK_INT(0, talk.answered_count);
-    talk_end(&talk);
 }
 
-static void what_does_not_fit_the_form_is_not_sent(void)
+CASE(what_does_not_fit_the_form_is_not_sent)
 {
     static const char *const contents[] = {
         "{\"name\":\"Annabel\"}", "{\"name\":\"A\",\"size\":\"m\"}", "{}", "[]", "", "{"};
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     for (size_t i = 0; i < SMA_COUNT_OF(contents); i++) {
         (void)call_of(&talk, 7);
@@ -71,10 +70,9 @@ static void what_does_not_fit_the_form_is_not_sent(void)
                    talk_newest(&talk));
         talk_answer(&talk, "tools/call", "\"result\":{\"content\":[]}");
     }
-    talk_end(&talk);
 }
 
-static void forms_that_cannot_be_shown_are_declined(void)
+CASE(forms_that_cannot_be_shown_are_declined)
 {
     static const char *const forms[] = {
         "null",
@@ -83,7 +81,7 @@ static void forms_that_cannot_be_shown_are_declined(void)
         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"enum\":[]}}}",
         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"enum\":[{}]}}}",
         "{\"type\":\"object\",\"properties\":{},\"required\":[\"a\"]}"};
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     (void)call_of(&talk, 7);
     for (size_t i = 0; i < SMA_COUNT_OF(forms); i++) {
@@ -97,12 +95,11 @@ static void forms_that_cannot_be_shown_are_declined(void)
                    talk_newest(&talk));
     }
     CHECK_INT(0, talk.question_count);
-    talk_end(&talk);
 }
 
-static void it_is_clear_whose_question_it_is_or_it_is_declined(void)
+CASE(it_is_clear_whose_question_it_is_or_it_is_declined)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     talk_hear(&talk, ASK("1", FORM)); /* nobody's */
     CHECK_INT(0, talk.question_count);
@@ -116,12 +113,11 @@ static void it_is_clear_whose_question_it_is_or_it_is_declined(void)
     CHECK_INT(1, talk.question_count);
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"action\":\"decline\"}}",
                talk_newest(&talk));
-    talk_end(&talk);
 }
 
-static void so_many_questions_in_a_call_and_no_more(void)
+CASE(so_many_questions_in_a_call_and_no_more)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     (void)call_of(&talk, 7);
     for (int i = 0; i < SMA_MCP_ELICIT_COUNT_MAX + 1; i++) {
@@ -135,12 +131,11 @@ static void so_many_questions_in_a_call_and_no_more(void)
     talk_hear(&talk, ASK("1", FORM));
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"action\":\"decline\"}}",
                talk_newest(&talk));
-    talk_end(&talk);
 }
 
-static void a_call_waits_for_people_and_not_for_ever(void)
+CASE(a_call_waits_for_people_and_not_for_ever)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     (void)call_of(&talk, 7);
     talk_hear(&talk, ASK("1", FORM));
@@ -157,12 +152,11 @@ static void a_call_waits_for_people_and_not_for_ever(void)
     talk.now += 1000 * MS;
     sma_mcp_session_tick(talk.session, talk.now);
     CHECK_INT(SMA_MCP_UNKNOWN, talk.outcome);
-    talk_end(&talk);
 }
 
-static void the_end_of_a_call_is_the_end_of_its_questions(void)
+CASE(the_end_of_a_call_is_the_end_of_its_questions)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     uint64_t call = call_of(&talk, 7);
     talk_hear(&talk, ASK("1", FORM));
@@ -181,12 +175,11 @@ static void the_end_of_a_call_is_the_end_of_its_questions(void)
     elicited(&talk, SMA_MCP_ACCEPT, "{\"name\":\"Ann\"}");
     CHECK_INT(said, talk.said_count);
     CHECK_INT(talk.now + 1000 * MS, sma_mcp_session_due(talk.session));
-    talk_end(&talk);
 }
 
-static void the_modern_era_asks_in_results(void)
+CASE(the_modern_era_asks_in_results)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, true);
     talk_answer(&talk, "server/discover",
                 "\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}"
@@ -211,15 +204,14 @@ static void the_modern_era_asks_in_results(void)
     CHECK_INT(1, talk.answered_count);
     CHECK_INT(call, talk.answered_id);
     CHECK_INT(SMA_MCP_OK, talk.outcome);
-    talk_end(&talk);
 }
 
 /* -- too much, and nothing --------------------------------------------------------------------- */
 #define NOTICE "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
 
-static void whoever_talks_without_end_is_given_up(void)
+CASE(whoever_talks_without_end_is_given_up)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     talk.now += SMA_MCP_UNASKED_MS * MS;
     for (int i = 0; i < SMA_MCP_UNASKED_COUNT_MAX; i++)
@@ -235,12 +227,11 @@ static void whoever_talks_without_end_is_given_up(void)
     talk_hear(&talk, NOTICE);
     CHECK_INT(1, talk.failed_count);
     CHECK_TEXT("it talks without end, unasked", talk.why);
-    talk_end(&talk);
 }
 
-static void so_is_whoever_talks_too_big(void)
+CASE(so_is_whoever_talks_too_big)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     size_t len = SMA_MCP_MESSAGE_BYTES_MAX - 1;
     char *text = malloc(len + 1);
@@ -256,12 +247,11 @@ static void so_is_whoever_talks_too_big(void)
     talk_hear(&talk, text);
     CHECK_INT(1, talk.failed_count);
     free(text);
-    talk_end(&talk);
 }
 
-static void whoever_answers_nothing_any_more_is_given_up(void)
+CASE(whoever_answers_nothing_any_more_is_given_up)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     (void)call_of(&talk, 1);
     talk.now += 1000 * MS;
@@ -277,12 +267,11 @@ static void whoever_answers_nothing_any_more_is_given_up(void)
     sma_mcp_session_tick(talk.session, talk.now);
     CHECK_INT(1, talk.failed_count);
     CHECK_TEXT("it does not answer any more", talk.why);
-    talk_end(&talk);
 }
 
-static void an_answered_ping_is_forgotten(void)
+CASE(an_answered_ping_is_forgotten)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL "]");
     for (int i = 1; i <= 3; i++) {
         (void)call_of(&talk, 1);
@@ -293,22 +282,6 @@ static void an_answered_ping_is_forgotten(void)
         CHECK_INT(-1, (int64_t)sma_mcp_session_due(talk.session));
     }
     CHECK_INT(0, talk.failed_count);
-    talk_end(&talk);
 }
 
-int main(void)
-{
-    RUN(a_question_comes_clean_and_its_answer_goes_back);
-    RUN(what_does_not_fit_the_form_is_not_sent);
-    RUN(forms_that_cannot_be_shown_are_declined);
-    RUN(it_is_clear_whose_question_it_is_or_it_is_declined);
-    RUN(so_many_questions_in_a_call_and_no_more);
-    RUN(a_call_waits_for_people_and_not_for_ever);
-    RUN(the_end_of_a_call_is_the_end_of_its_questions);
-    RUN(the_modern_era_asks_in_results);
-    RUN(whoever_talks_without_end_is_given_up);
-    RUN(so_is_whoever_talks_too_big);
-    RUN(whoever_answers_nothing_any_more_is_given_up);
-    RUN(an_answered_ping_is_forgotten);
-    return check_summary();
-}
+CASES_MAIN

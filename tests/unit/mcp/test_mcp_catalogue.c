@@ -37,7 +37,7 @@ static const struct sma_mcp_catalogue *finish(struct sma_mcp_builder *builder)
 }
 
 /* -- order and names --------------------------------------------------------------------------- */
-static void what_is_added_is_sorted_and_found(void)
+CASE(what_is_added_is_sorted_and_found)
 {
     static const char *const servers[] = {"files", "a.b", "db"};
     struct sma_mcp_builder *builder = builder_of(servers, 3);
@@ -69,7 +69,7 @@ static void what_is_added_is_sorted_and_found(void)
     sma_mcp_catalogue_unref(made);
 }
 
-static void an_empty_one_answers(void)
+CASE(an_empty_one_answers)
 {
     const struct sma_mcp_catalogue *made = finish(builder_of(NULL, 0));
     CHECK(sma_mcp_catalogue_find_wire(made, SMA_STR("mcp__a__b")) == NULL);
@@ -78,7 +78,7 @@ static void an_empty_one_answers(void)
     sma_mcp_catalogue_unref(made);
 }
 
-static void a_name_that_two_could_make_is_made_by_none(void)
+CASE(a_name_that_two_could_make_is_made_by_none)
 {
     /* plainly they would all be mcp__a__b__c, or differ by bytes that the wire does not carry */
     static const char *const servers[] = {"a", "a__b", "a.b", "a_b", "a_"};
@@ -102,7 +102,7 @@ static void a_name_that_two_could_make_is_made_by_none(void)
     sma_mcp_catalogue_unref(made);
 }
 
-static void a_name_depends_on_its_own_tool_alone(void)
+CASE(a_name_depends_on_its_own_tool_alone)
 {
     char name[101], wires[2][SMA_MCP_WIRE_BYTES_MAX + 1];
     memset(name, 'n', 100);
@@ -126,10 +126,10 @@ static void a_name_depends_on_its_own_tool_alone(void)
           strlen(wires[0]));
 }
 
-static void a_crafted_name_takes_nobody_elses(void)
+CASE(a_crafted_name_takes_nobody_elses)
 {
     /* "a_b" names a tool as the hash of a.b's does */
-    struct sma_buf wire;
+    SMA_AUTO(sma_buf_fini) struct sma_buf wire;
     sma_buf_init(&wire, 100);
     sma_mcp_put_wire_name(&wire, SMA_STR("a.b"), SMA_STR("t"), 0);
     CHECK(strncmp(wire.ptr, "mcp__a_b__t_", 12) == 0);
@@ -142,11 +142,10 @@ static void a_crafted_name_takes_nobody_elses(void)
     CHECK(!sma_str_is_equal(made->tools[0].wire, made->tools[1].wire));
     CHECK(sma_mcp_catalogue_find_wire(made, made->tools[1].wire) == &made->tools[1]);
     sma_mcp_catalogue_unref(made);
-    sma_buf_fini(&wire);
 }
 
 /* -- bounds ------------------------------------------------------------------------------------ */
-static void a_server_has_so_many_tools_and_no_more(void)
+CASE(a_server_has_so_many_tools_and_no_more)
 {
     static const char *const servers[] = {"big", "small"};
     struct sma_mcp_builder *builder = builder_of(servers, 2);
@@ -165,7 +164,7 @@ static void a_server_has_so_many_tools_and_no_more(void)
     sma_mcp_catalogue_unref(made);
 }
 
-static void what_does_not_fit_is_left_out_whole(void)
+CASE(what_does_not_fit_is_left_out_whole)
 {
     static const char *const servers[] = {"huge", "next"};
     struct sma_mcp_builder *builder = builder_of(servers, 2);
@@ -196,17 +195,16 @@ static void what_does_not_fit_is_left_out_whole(void)
 /* -- cleaning ---------------------------------------------------------------------------------- */
 static void check_clean(const char *wanted, struct sma_str text, size_t max_bytes)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1000);
     sma_buf_put_text(&buf, "<");
     sma_mcp_put_clean(&buf, text, max_bytes);
     CHECK_OK(buf.err);
     CHECK(buf.len <= max_bytes + 1);
     CHECK_TEXT(wanted, buf.ptr + 1);
-    sma_buf_fini(&buf);
 }
 
-static void what_nobody_sees_is_not_there(void)
+CASE(what_nobody_sees_is_not_there)
 {
     check_clean("ignore me", SMA_STR("ig\u200Bnore\u202E m\U000E0041e"), 100);
     check_clean("a b\nc", SMA_STR("a\tb\r\nc"), 100);
@@ -215,7 +213,7 @@ static void what_nobody_sees_is_not_there(void)
     check_clean(" [31m", SMA_STR("\xC2\x9B[31m"), 100); /* a C1 control */
 }
 
-static void a_long_text_is_cut_at_a_character(void)
+CASE(a_long_text_is_cut_at_a_character)
 {
     check_clean("12345", SMA_STR("12345"), 5);
     check_clean("12…", SMA_STR("123456"), 5);
@@ -224,7 +222,7 @@ static void a_long_text_is_cut_at_a_character(void)
     check_clean("ab", SMA_STR("ab"), 2);
 }
 
-static void a_name_that_could_mislead_is_none(void)
+CASE(a_name_that_could_mislead_is_none)
 {
     CHECK(sma_mcp_is_name(SMA_STR("read_file")));
     CHECK(sma_mcp_is_name(SMA_STR("查询 x")));
@@ -253,7 +251,7 @@ static void *take_and_give_back(void *shared)
     return NULL;
 }
 
-static void the_last_reference_frees(void)
+CASE(the_last_reference_frees)
 {
     static const char *const servers[] = {"a"};
     struct sma_mcp_builder *builder = builder_of(servers, 1);
@@ -275,18 +273,4 @@ static void the_last_reference_frees(void)
     sma_mcp_catalogue_unref(NULL);
 }
 
-int main(void)
-{
-    RUN(what_is_added_is_sorted_and_found);
-    RUN(an_empty_one_answers);
-    RUN(a_name_that_two_could_make_is_made_by_none);
-    RUN(a_name_depends_on_its_own_tool_alone);
-    RUN(a_crafted_name_takes_nobody_elses);
-    RUN(a_server_has_so_many_tools_and_no_more);
-    RUN(what_does_not_fit_is_left_out_whole);
-    RUN(what_nobody_sees_is_not_there);
-    RUN(a_long_text_is_cut_at_a_character);
-    RUN(a_name_that_could_mislead_is_none);
-    RUN(the_last_reference_frees);
-    return check_summary();
-}
+CASES_MAIN

@@ -50,12 +50,17 @@ static struct sma_mcp_config *load_good(const char *text)
     return config;
 }
 
-static void a_stdio_server_is_read(void)
+ENDING(sma_mcp_config_destroy, struct sma_mcp_config)
+
+CASE(a_stdio_server_is_read)
 {
+    SMA_AUTO(sma_mcp_config_destroyp)
     struct sma_mcp_config *config = load_good(
         "{\"$schema\":\"./mcp.schema.json\",\"servers\":{\"files\":{\"type\":\"stdio\","
         "\"command\":\"mcp-${HOST}\",\"args\":[\"-v\",\"${HOST}\"],\"env\":{\"A\":\"x${TOKEN}y\","
-        "\"B\":\"${NOPE}\",\"C\":\"$X ${\"},\"timeoutMs\":5000,\"tools\":{\"allow\":[\"read_*\"],"
+        "\"B\":\"${NOPE}\",\"C\":\"$X "
+        "${\",\"D\":\"${NOPE:-d}\",\"E\":\"${TOKEN:-d}\",\"F\":\"${NOPE-a-b:-c}\"},\"timeoutMs\":"
+        "5000,\"tools\":{\"allow\":[\"read_*\"],"
         "\"deny\":[\"*_all\"]},\"sandbox\":{\"network\":true},\"permissions\":{\"a\":1}}}}");
     CHECK_INT(1, config->server_count);
     const struct sma_mcp_config_server *server = &config->servers[0];
@@ -64,10 +69,13 @@ static void a_stdio_server_is_read(void)
     CHECK_TEXT("mcp-${HOST}", server->command); /* not here */
     CHECK_INT(2, server->args.count);
     CHECK_TEXT("${HOST}", server->args.items[1]); /* nor here */
-    CHECK_INT(3, server->env.count);
+    CHECK_INT(6, server->env.count);
     CHECK_TEXT("A=xs3crety", server->env.items[0]);
     CHECK_TEXT("B=", server->env.items[1]);
     CHECK_TEXT("C=$X ${", server->env.items[2]);
+    CHECK_TEXT("D=d", server->env.items[3]);
+    CHECK_TEXT("E=s3cret", server->env.items[4]);
+    CHECK_TEXT("F=a-b:-c", server->env.items[5]);
     CHECK_INT(5000, server->timeout_ms);
     CHECK(server->is_sandboxed && server->has_network);
     CHECK_TEXT("{\"a\":1}", server->permissions_json);
@@ -79,18 +87,17 @@ static void a_stdio_server_is_read(void)
     CHECK(!sma_mcp_config_allows(server, SMA_STR("write")));
     CHECK(sma_mcp_config_find(config, "files") == server);
     CHECK(sma_mcp_config_find(config, "file") == NULL);
-    sma_mcp_config_destroy(config);
 }
 
-static void an_at_sign_behind_the_host_is_no_user(void)
+CASE(an_at_sign_behind_the_host_is_no_user)
 {
+    SMA_AUTO(sma_mcp_config_destroyp)
     struct sma_mcp_config *config =
         load_good("{\"servers\":{\"w\":{\"type\":\"http\",\"url\":\"https://x/a@b?c@d\"}}}");
     CHECK(config->servers[0].trouble == NULL);
-    sma_mcp_config_destroy(config);
 }
 
-static void sampling_is_refused_unless_it_is_allowed(void)
+CASE(sampling_is_refused_unless_it_is_allowed)
 {
     static const char *const rows[] = {"", ",\"sampling\":\"refuse\"", ",\"sampling\":\"allow\""};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -104,8 +111,9 @@ static void sampling_is_refused_unless_it_is_allowed(void)
     }
 }
 
-static void a_remote_server_is_read(void)
+CASE(a_remote_server_is_read)
 {
+    SMA_AUTO(sma_mcp_config_destroyp)
     struct sma_mcp_config *config = load_good(
         "{\"servers\":{\"w\":{\"type\":\"http\",\"url\":\"https://${HOST}/mcp\",\"headers\":{"
         "\"Authorization\":\"Bearer ${TOKEN}\"}},\"old\":{\"type\":\"sse\",\"url\":"
@@ -117,10 +125,9 @@ static void a_remote_server_is_read(void)
     CHECK(sma_mcp_config_allows(&config->servers[0], SMA_STR("anything")));
     CHECK_INT(SMA_MCP_SSE, config->servers[1].transport);
     CHECK_TEXT("", warnings);
-    sma_mcp_config_destroy(config);
 }
 
-static void no_file_and_no_servers_are_nothing(void)
+CASE(no_file_and_no_servers_are_nothing)
 {
     static const char *const files[] = {NULL, "{}", "{\"servers\":{}}"};
     for (size_t i = 0; i < SMA_COUNT_OF(files); i++) {
@@ -132,7 +139,7 @@ static void no_file_and_no_servers_are_nothing(void)
     sma_mcp_config_destroy(NULL);
 }
 
-static void a_server_that_is_wrong_says_so_and_harms_no_other(void)
+CASE(a_server_that_is_wrong_says_so_and_harms_no_other)
 {
     static const struct
     {
@@ -191,7 +198,7 @@ static void a_server_that_is_wrong_says_so_and_harms_no_other(void)
     }
 }
 
-static void unknown_members_are_warned_of_with_the_nearest(void)
+CASE(unknown_members_are_warned_of_with_the_nearest)
 {
     struct sma_mcp_config *config =
         load_good("{\"servrs\":{},\"servers\":{\"a\":{\"type\":\"stdio\",\"command\":\"x\","
@@ -207,7 +214,7 @@ static void unknown_members_are_warned_of_with_the_nearest(void)
     sma_mcp_config_destroy(config);
 }
 
-static void names_are_plain(void)
+CASE(names_are_plain)
 {
     char name[SMA_MCP_SERVER_NAME_BYTES_MAX + 2], text[512];
     memset(name, 'n', sizeof name);
@@ -216,13 +223,12 @@ static void names_are_plain(void)
              "{\"servers\":{\"%s\":{\"type\":\"stdio\",\"command\":\"x\"},\"a:b\":{},\"../x\":{},"
              "\"\":{},\"a b\":{},\"%sn\":{}}}",
              name, name);
-    struct sma_mcp_config *config = load_good(text);
+    SMA_AUTO(sma_mcp_config_destroyp) struct sma_mcp_config *config = load_good(text);
     CHECK_INT(1, config->server_count);
     CHECK(strstr(warnings, "the name \"../x\" cannot be a server's: 1 to 64 of") != NULL);
-    sma_mcp_config_destroy(config);
 }
 
-static void a_file_that_is_broken_says_where(void)
+CASE(a_file_that_is_broken_says_where)
 {
     struct sma_mcp_config *config = NULL;
     struct sma_error error = {.text = ""};
@@ -234,23 +240,21 @@ static void a_file_that_is_broken_says_where(void)
     CHECK(config == NULL);
 }
 
-static void too_many_servers_are_said(void)
+CASE(too_many_servers_are_said)
 {
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     sma_buf_init(&text, 65536);
     sma_buf_put_text(&text, "{\"servers\":{");
     for (int i = 0; i <= SMA_MCP_SERVER_COUNT_MAX; i++)
         sma_buf_printf(&text, "%s\"s%d\":{\"type\":\"stdio\",\"command\":\"x\"}", i == 0 ? "" : ",",
                        i);
     sma_buf_put_text(&text, "}}");
-    struct sma_mcp_config *config = load_good(text.ptr);
+    SMA_AUTO(sma_mcp_config_destroyp) struct sma_mcp_config *config = load_good(text.ptr);
     CHECK_INT(SMA_MCP_SERVER_COUNT_MAX, config->server_count);
     CHECK(strstr(warnings, "more than 32 servers; \"s32\"") != NULL);
-    sma_mcp_config_destroy(config);
-    sma_buf_fini(&text);
 }
 
-static void a_change_changes_the_fingerprint(void)
+CASE(a_change_changes_the_fingerprint)
 {
     static const char *const rows[] = {"\"command\":\"x\"",
                                        "\"command\":\"y\"",
@@ -276,7 +280,7 @@ static void a_change_changes_the_fingerprint(void)
     }
 }
 
-static void patterns_match_as_said(void)
+CASE(patterns_match_as_said)
 {
     CHECK(sma_mcp_matches(SMA_STR("*"), SMA_STR("")));
     CHECK(sma_mcp_matches(SMA_STR("a*c*"), SMA_STR("abcabc")));
@@ -297,18 +301,7 @@ static void patterns_match_as_said(void)
 int main(void)
 {
     CHECK(mkdtemp(dir) != NULL);
-    RUN(a_stdio_server_is_read);
-    RUN(an_at_sign_behind_the_host_is_no_user);
-    RUN(sampling_is_refused_unless_it_is_allowed);
-    RUN(a_remote_server_is_read);
-    RUN(no_file_and_no_servers_are_nothing);
-    RUN(a_server_that_is_wrong_says_so_and_harms_no_other);
-    RUN(unknown_members_are_warned_of_with_the_nearest);
-    RUN(names_are_plain);
-    RUN(a_file_that_is_broken_says_where);
-    RUN(too_many_servers_are_said);
-    RUN(a_change_changes_the_fingerprint);
-    RUN(patterns_match_as_said);
+    check_run_cases(NULL);
     char command[PATH_MAX];
     snprintf(command, sizeof command, "%s/" SMA_MCP_CONFIG_FILE, dir);
     (void)unlink(command);

@@ -11,6 +11,7 @@
 #include "support/http_mcp.h"
 #include "support/oauth_server.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -182,6 +183,49 @@ static void a_session_that_is_lost_is_begun_anew(const char *path)
     check_echo(world, "a");
     CHECK_INT(3, http_mcp_count(fake, "tools/call")); /* none by itself */
     end(world);
+}
+
+/* The field: 503, or 200 and an error in the stream, for a session that is forgotten. */
+struct forgetful
+{
+    bool is_stream;
+    atomic_int begun_count;
+};
+
+static char *forget(void *user, const char *method, const char *path, const char *head,
+                    const char *body, int *ret_status, char more[1024])
+{
+    struct forgetful *forgetful = user;
+    (void)path, (void)head;
+    if (strstr(body, "\"initialize\"") != NULL)
+        atomic_fetch_add(&forgetful->begun_count, 1);
+    bool is_asked =
+        strstr(body, "\"tools/call\"") != NULL || strstr(body, "\"method\":\"ping\"") != NULL;
+    if (strcmp(method, "POST") != 0 || !is_asked || atomic_load(&forgetful->begun_count) > 1)
+        return NULL;
+    *ret_status = forgetful->is_stream ? 200 : 503;
+    snprintf(more, 1024, "Content-Type: %s\r\n",
+             forgetful->is_stream ? "text/event-stream" : "application/json");
+    return strdup(forgetful->is_stream ? "event: message\ndata: {\"error\":\"Session "
+                                         "not found\"}\n\n"
+                                       : "{\"error\":\"unknown session\"}");
+}
+
+static void a_session_that_is_forgotten_in_other_words_is_begun_anew(void)
+{
+    for (int is_stream = 0; is_stream <= 1; is_stream++) {
+        struct forgetful forgetful = {.is_stream = is_stream};
+        fake = http_mcp_start();
+        http_mcp_set_hook(fake, forget, &forgetful);
+        struct world *world = world_create((const char *const[]){"a", at("/json"), NULL}, "");
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        for (int i = 0; i < 2; i++)
+            (void)check_call(world, SMA_MCP_UNKNOWN, "");
+        http_mcp_await(fake, "\"initialize\"", 2);
+        world_await_state(world, "a", SMA_MCP_CONNECTED);
+        check_echo(world, "a");
+        end(world);
+    }
 }
 
 static char *send_round(void *user, const char *method, const char *path, const char *head,
@@ -387,6 +431,7 @@ int main(int argc, char **argv)
         a_call_is_not_sent_twice();
         a_session_that_is_lost_is_begun_anew("/forgets");
         a_session_that_is_lost_is_begun_anew("/forgets400");
+        a_session_that_is_forgotten_in_other_words_is_begun_anew();
         a_circle_of_addresses_is_told_as_one();
         only_the_same_server_may_send_elsewhere();
         a_server_that_wants_a_token_says_so();

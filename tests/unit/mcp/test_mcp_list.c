@@ -14,9 +14,9 @@ static const struct sma_mcp_catalogue *offer(const struct talk *talk)
     return made;
 }
 
-static void a_tool_is_taken_whole(void)
+CASE(a_tool_is_taken_whole)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk,
                  "[{\"name\":\"echo\",\"title\":\"Echo Tool\",\"description\":\"says\\u200B it\","
                  "\"inputSchema\":{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
@@ -35,10 +35,9 @@ static void a_tool_is_taken_whole(void)
     CHECK_STR("{\"type\":\"object\"}", tool->schema);
     CHECK(!tool->is_read_only && tool->is_destructive && !tool->is_idempotent &&
           tool->is_open_world); /* as the protocol has it */
-    talk_end(&talk);
 }
 
-static void a_number_that_is_too_large_loses_no_list(void)
+CASE(a_number_that_is_too_large_loses_no_list)
 {
     static const struct
     {
@@ -69,9 +68,9 @@ static void a_number_that_is_too_large_loses_no_list(void)
     }
 }
 
-static void what_cannot_be_offered_is_left_out_and_counted(void)
+CASE(what_cannot_be_offered_is_left_out_and_counted)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     char *list = NULL, deep[400] = "", big[SMA_MCP_SCHEMA_BYTES_MAX + 1];
     for (int i = 0; i < SMA_MCP_SCHEMA_DEPTH_MAX; i++)
         strcat(deep, "{\"a\":"); // NOLINT: a test's own text
@@ -95,12 +94,67 @@ static void what_cannot_be_offered_is_left_out_and_counted(void)
     CHECK_STR("good", offer(&talk)->tools[0].name);
     CHECK_INT(9, sma_mcp_session_count(talk.session).left_out);
     free(list);
-    talk_end(&talk);
 }
 
-static void ten_thousand_tools_are_bounded(void)
+/* Deeper than any message may be: the others are offered, and it is named. */
+CASE(a_schema_of_any_depth_hides_its_own_tool_alone)
 {
-    struct talk talk;
+    static const int depths[] = {31, 60, 64, 2000};
+    for (size_t i = 0; i < SMA_COUNT_OF(depths); i++) {
+        struct talk talk;
+        struct sma_buf list;
+        sma_buf_init(&list, SMA_MCP_MESSAGE_BYTES_MAX);
+        sma_buf_put_text(&list, "[{\"name\":\"deep\",\"inputSchema\":");
+        for (int k = 0; k < depths[i]; k++)
+            sma_buf_put_text(&list, "{\"type\":\"object\",\"title\":\"{\\\"[\","
+                                    "\"properties\":{\"a]\":");
+        sma_buf_put_text(&list, "{\"type\":\"string\",\"enum\":[\"x\",[7]]}");
+        for (int k = 0; k < depths[i]; k++)
+            sma_buf_put_text(&list, "}}");
+        sma_buf_put_text(&list, "},{\"name\":\"good\"," OBJECT "},{\"name\":\"text\","
+                                "\"inputSchema\":{\"type\":\"string\"}}]");
+        talk_connect(&talk, list.ptr);
+        CHECK_INT(1, offer(&talk)->tool_count);
+        CHECK_STR("good", offer(&talk)->tools[0].name);
+        CHECK_INT(2, sma_mcp_session_count(talk.session).left_out);
+        CHECK_TEXT("deep (nested deeper than 32), text (its schema is no object)",
+                   sma_mcp_session_left_names(talk.session));
+        CHECK_TEXT("2 of what it lists cannot be offered: deep (nested deeper than 32), text (its "
+                   "schema is no object)",
+                   talk.log);
+        sma_buf_fini(&list);
+        talk_end(&talk);
+    }
+}
+
+CASE(a_root_that_may_be_null_is_an_object)
+{
+    SMA_AUTO(talk_end) struct talk talk;
+    talk_connect(&talk, "[{\"name\":\"a\",\"inputSchema\":{\"type\":[\"object\",\"null\"]}},"
+                        "{\"name\":\"b\",\"inputSchema\":{\"type\":null}}]");
+    CHECK_INT(2, offer(&talk)->tool_count);
+    CHECK_STR("{\"type\":\"object\"}", offer(&talk)->tools[0].schema);
+    CHECK_STR("{\"type\":\"object\"}", offer(&talk)->tools[1].schema);
+}
+
+CASE(more_names_than_fit_are_counted)
+{
+    SMA_AUTO(talk_end) struct talk talk;
+    struct sma_buf list;
+    sma_buf_init(&list, SMA_MCP_MESSAGE_BYTES_MAX);
+    for (int i = 0; i < 50; i++)
+        sma_buf_printf(&list, "%c{\"name\":\"t%d\",\"inputSchema\":7}", i == 0 ? '[' : ',', i);
+    sma_buf_put_text(&list, "]");
+    talk_connect(&talk, list.ptr);
+    const char *names = sma_mcp_session_left_names(talk.session);
+    CHECK_INT(50, sma_mcp_session_count(talk.session).left_out);
+    CHECK(strstr(names, "t0 (") == names && strcmp(names + strlen(names) - 5, ") ...") == 0);
+    sma_buf_fini(&list);
+}
+
+CASE(ten_thousand_tools_are_bounded)
+{
+    SMA_AUTO(talk_end) struct talk talk;
     struct sma_buf list;
     sma_buf_init(&list, SMA_MCP_MESSAGE_BYTES_MAX);
     sma_buf_put_text(&list, "[");
@@ -113,12 +167,11 @@ static void ten_thousand_tools_are_bounded(void)
     CHECK_INT(10000 - SMA_MCP_TOOL_COUNT_MAX, sma_mcp_session_count(talk.session).left_out);
     CHECK(strstr(talk.log, "cannot be offered") != NULL);
     sma_buf_fini(&list);
-    talk_end(&talk);
 }
 
-static void texts_of_a_list_are_bounded_together(void)
+CASE(texts_of_a_list_are_bounded_together)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     talk_answer(&talk, "initialize",
                 "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}}}");
@@ -149,10 +202,9 @@ static void texts_of_a_list_are_bounded_together(void)
     CHECK(offer(&talk)->texts.len <= SMA_MCP_LIST_BYTES_MAX + 100000);
     CHECK(offer(&talk)->tool_count >= 120 && offer(&talk)->tool_count < 300);
     free(schema);
-    talk_end(&talk);
 }
 
-static void pages_are_followed_and_not_for_ever(void)
+CASE(pages_are_followed_and_not_for_ever)
 {
     struct talk talk;
     talk_begin(&talk, false);
@@ -182,9 +234,9 @@ static void pages_are_followed_and_not_for_ever(void)
     talk_end(&talk);
 }
 
-static void a_burst_of_changes_lists_once(void)
+CASE(a_burst_of_changes_lists_once)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[{\"name\":\"a\"}]");
     const struct sma_mcp_catalogue *before = sma_mcp_catalogue_ref(offer(&talk));
     for (int i = 0; i < 4; i++)
@@ -206,12 +258,11 @@ static void a_burst_of_changes_lists_once(void)
     sma_mcp_session_tick(talk.session, talk.now);
     CHECK_INT(3, talk_count(&talk, "tools/list")); /* what changed meanwhile */
     sma_mcp_catalogue_unref(before);
-    talk_end(&talk);
 }
 
-static void resources_and_prompts_are_listed_where_they_are_announced(void)
+CASE(resources_and_prompts_are_listed_where_they_are_announced)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     talk_answer(&talk, "initialize",
                 "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"prompts\":{},"
@@ -235,12 +286,11 @@ static void resources_and_prompts_are_listed_where_they_are_announced(void)
     CHECK_STR("where", prompt->arguments[0].description);
     CHECK_STR("then", prompt->arguments[1].description);
     CHECK(prompt->arguments[0].is_required && !prompt->arguments[1].is_required);
-    talk_end(&talk);
 }
 
-static void a_list_that_never_comes_does_not_keep_the_rest(void)
+CASE(a_list_that_never_comes_does_not_keep_the_rest)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     talk_answer(&talk, "initialize",
                 "\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{},"
@@ -250,19 +300,6 @@ static void a_list_that_never_comes_does_not_keep_the_rest(void)
     CHECK_INT(1, talk_count(&talk, "prompts/list"));
     talk_answer(&talk, "prompts/list", "\"result\":{\"prompts\":[]}");
     CHECK(sma_mcp_session_is_ready(talk.session));
-    talk_end(&talk);
 }
 
-int main(void)
-{
-    RUN(a_tool_is_taken_whole);
-    RUN(a_number_that_is_too_large_loses_no_list);
-    RUN(what_cannot_be_offered_is_left_out_and_counted);
-    RUN(ten_thousand_tools_are_bounded);
-    RUN(texts_of_a_list_are_bounded_together);
-    RUN(pages_are_followed_and_not_for_ever);
-    RUN(a_burst_of_changes_lists_once);
-    RUN(resources_and_prompts_are_listed_where_they_are_announced);
-    RUN(a_list_that_never_comes_does_not_keep_the_rest);
-    return check_summary();
-}
+CASES_MAIN

@@ -98,7 +98,7 @@ static void come_back(void)
 static void a_code_becomes_a_token(const char *methods)
 {
     struct sma_oauth_options options = options_of(SMA_OAUTH_CODE);
-    struct sma_oauth_token token;
+    SMA_AUTO(sma_oauth_token_fini) struct sma_oauth_token token;
     begin(&options);
     fake.methods = methods;
     run();
@@ -124,7 +124,6 @@ static void a_code_becomes_a_token(const char *methods)
     oauth = sma_oauth_create(&options); /* the refresh token was good once */
     run();
     check_failed("invalid_grant");
-    sma_oauth_token_fini(&token);
 }
 
 static void a_device_is_waited_for(void)

@@ -65,7 +65,7 @@ static bool has_announced(const struct talk *talk, size_t index)
 }
 
 /* -- legacy ------------------------------------------------------------------------------------ */
-static void it_is_announced_where_it_is_allowed_alone(void)
+CASE(it_is_announced_where_it_is_allowed_alone)
 {
     struct talk talk;
     connect(&talk);
@@ -86,9 +86,9 @@ static void it_is_announced_where_it_is_allowed_alone(void)
     talk_end(&talk);
 }
 
-static void words_go_to_the_model_clean_and_its_words_come_back_once(void)
+CASE(words_go_to_the_model_clean_and_its_words_come_back_once)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect(&talk);
     uint64_t call = talk_call(&talk, "deploy", "");
     talk_hear(&talk,
@@ -115,10 +115,9 @@ static void words_go_to_the_model_clean_and_its_words_come_back_once(void)
     said(&talk, "Cut", true);
     CHECK(strstr(talk_newest(&talk), "\"stopReason\":\"maxTokens\"") != NULL);
     CHECK_INT(0, talk.answered_count);
-    talk_end(&talk);
 }
 
-static void what_is_more_than_text_is_refused_with_words(void)
+CASE(what_is_more_than_text_is_refused_with_words)
 {
     static const struct
     {
@@ -145,7 +144,7 @@ static void what_is_more_than_text_is_refused_with_words(void)
         {"{\"maxTokens\":1,\"toolChoice\":{},\"messages\":" HELLO "}", "without tools"},
         {"null", "maxTokens"},
     };
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect(&talk);
     (void)talk_call(&talk, "deploy", "");
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -162,13 +161,12 @@ static void what_is_more_than_text_is_refused_with_words(void)
     }
     CHECK_INT(0, talk.wish_count);
     CHECK_INT(SMA_COUNT_OF(rows), sma_mcp_session_count(talk.session).refused);
-    talk_end(&talk);
 }
 
 /* One text of this many bytes, in so many messages beside it. */
 static void ask_of_size(struct talk *talk, size_t bytes, size_t messages, const char *tokens)
 {
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     sma_buf_init(&text, 1024 * 1024);
     sma_buf_printf(&text,
                    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sampling/createMessage\",\"params\":"
@@ -184,12 +182,11 @@ static void ask_of_size(struct talk *talk, size_t bytes, size_t messages, const 
     sma_buf_put_text(&text, "]}}");
     CHECK_OK(text.err);
     talk_hear(talk, text.ptr);
-    sma_buf_fini(&text);
 }
 
-static void the_bounds_hold_to_the_byte(void)
+CASE(the_bounds_hold_to_the_byte)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect(&talk);
     (void)talk_call(&talk, "deploy", "");
     ask_of_size(&talk, SMA_MCP_SAMPLE_BYTES_MAX - 1, 1, "4095");
@@ -207,12 +204,11 @@ static void the_bounds_hold_to_the_byte(void)
     ask_of_size(&talk, 1, SMA_MCP_SAMPLE_MESSAGE_COUNT_MAX + 1, "1");
     CHECK(strstr(talk_newest(&talk), "1 to 64 messages") != NULL);
     CHECK_INT(3, talk.wish_count);
-    talk_end(&talk);
 }
 
-static void one_at_a_time_for_an_open_call_and_so_many_in_one(void)
+CASE(one_at_a_time_for_an_open_call_and_so_many_in_one)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect(&talk);
     talk_hear(&talk, ASK("1", PARAMS(HELLO)));
     CHECK(strstr(talk_newest(&talk), "for an open call only") != NULL);
@@ -244,12 +240,11 @@ static void one_at_a_time_for_an_open_call_and_so_many_in_one(void)
     CHECK_OK(sma_mcp_session_call(talk.session, &other, talk.now, &id));
     talk_hear(&talk, ASK("7", PARAMS(HELLO))); /* for whose call? */
     CHECK(strstr(talk_newest(&talk), "only when it is clear for which") != NULL);
-    talk_end(&talk);
 }
 
-static void its_call_waits_and_takes_it_along(void)
+CASE(its_call_waits_and_takes_it_along)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect(&talk);
     uint64_t call = talk_call(&talk, "deploy", "");
     talk_hear(&talk, ASK("1", PARAMS(HELLO)));
@@ -280,13 +275,12 @@ static void its_call_waits_and_takes_it_along(void)
     count = talk.said_count;
     said(&talk, "late", false);
     CHECK_INT(count, talk.said_count);
-    talk_end(&talk);
 }
 
 /* -- modern ------------------------------------------------------------------------------------ */
-static void the_modern_era_asks_in_results(void)
+CASE(the_modern_era_asks_in_results)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect_modern(&talk, true);
     uint64_t call = talk_call(&talk, "deploy", "");
     require(&talk, PARAMS(HELLO));
@@ -301,10 +295,9 @@ static void the_modern_era_asks_in_results(void)
     CHECK(strstr(talk_newest(&talk), "\"requestState\":\"st\"") != NULL);
     talk_answer(&talk, "tools/call", "\"result\":{\"content\":[]}");
     CHECK_INT(SMA_MCP_OK, talk.outcome);
-    talk_end(&talk);
 }
 
-static void there_a_refusal_is_the_end_of_the_call(void)
+CASE(there_a_refusal_is_the_end_of_the_call)
 {
     struct talk talk;
     connect_modern(&talk, true);
@@ -328,15 +321,4 @@ static void there_a_refusal_is_the_end_of_the_call(void)
     talk_end(&talk);
 }
 
-int main(void)
-{
-    RUN(it_is_announced_where_it_is_allowed_alone);
-    RUN(words_go_to_the_model_clean_and_its_words_come_back_once);
-    RUN(what_is_more_than_text_is_refused_with_words);
-    RUN(the_bounds_hold_to_the_byte);
-    RUN(one_at_a_time_for_an_open_call_and_so_many_in_one);
-    RUN(its_call_waits_and_takes_it_along);
-    RUN(the_modern_era_asks_in_results);
-    RUN(there_a_refusal_is_the_end_of_the_call);
-    return check_summary();
-}
+CASES_MAIN

@@ -10,9 +10,9 @@
 #define TOOL(name) "{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"}}"
 
 /* -- legacy ------------------------------------------------------------------------------------ */
-static void the_legacy_handshake_is_as_recorded(void)
+CASE(the_legacy_handshake_is_as_recorded)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     CHECK_TEXT(
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
@@ -29,10 +29,9 @@ static void the_legacy_handshake_is_as_recorded(void)
     CHECK(sma_mcp_session_is_ready(talk.session));
     CHECK_INT(1, talk.listed_count);
     CHECK_STR("fake:echo", sma_mcp_session_offer(talk.session)->tools[0].shown);
-    talk_end(&talk);
 }
 
-static void older_versions_are_taken_and_unknown_ones_are_not(void)
+CASE(older_versions_are_taken_and_unknown_ones_are_not)
 {
     static const char *const versions[] = {"2025-06-18", "2025-03-26", "2024-11-05", "1999-01-01"};
     for (size_t i = 0; i < SMA_COUNT_OF(versions); i++) {
@@ -50,9 +49,9 @@ static void older_versions_are_taken_and_unknown_ones_are_not(void)
     }
 }
 
-static void a_silent_server_is_given_up(void)
+CASE(a_silent_server_is_given_up)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     CHECK_INT(talk.now + SMA_MCP_HANDSHAKE_MS * MS, sma_mcp_session_due(talk.session));
     sma_mcp_session_tick(talk.session, talk.now + SMA_MCP_HANDSHAKE_MS * MS - 1);
@@ -60,7 +59,6 @@ static void a_silent_server_is_given_up(void)
     sma_mcp_session_tick(talk.session, talk.now + SMA_MCP_HANDSHAKE_MS * MS);
     CHECK_INT(1, talk.failed_count);
     CHECK_INT(-1, (int64_t)sma_mcp_session_due(talk.session));
-    talk_end(&talk);
 }
 
 /* -- modern ------------------------------------------------------------------------------------ */
@@ -81,9 +79,9 @@ static void connect_modern(struct talk *talk)
     CHECK(sma_mcp_session_is_ready(talk->session));
 }
 
-static void the_modern_era_has_meta_everywhere_and_no_handshake(void)
+CASE(the_modern_era_has_meta_everywhere_and_no_handshake)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, true);
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META
                "}}",
@@ -95,20 +93,17 @@ static void the_modern_era_has_meta_everywhere_and_no_handshake(void)
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"subscriptions/listen\",\"params\":{"
                "\"notifications\":{\"toolsListChanged\":true}," META "}}",
                talk_newest(&talk));
-    CHECK(sma_mcp_session_is_modern(talk.session));
     CHECK_INT(0, talk_count(&talk, "initialize"));
     CHECK_STR("be nice", sma_mcp_session_offer(talk.session)->servers[0].instructions);
     CHECK_INT(-1, (int64_t)sma_mcp_session_due(talk.session)); /* listening has no end */
-    talk_end(&talk);
 }
 
-static void whoever_does_not_know_discovery_is_legacy(void)
+CASE(whoever_does_not_know_discovery_is_legacy)
 {
     struct talk talk;
     talk_begin(&talk, true);
     talk_answer(&talk, "server/discover", "\"error\":{\"code\":-32601,\"message\":\"no\"}");
     CHECK_INT(1, talk_count(&talk, "initialize"));
-    CHECK(!sma_mcp_session_is_modern(talk.session));
     talk_answer(&talk, "initialize", INITIALIZED("2025-06-18"));
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/list\"}", talk_newest(&talk));
     talk_end(&talk);
@@ -122,15 +117,13 @@ static void whoever_does_not_know_discovery_is_legacy(void)
     talk_end(&talk);
 }
 
-static void a_modern_server_that_starts_slowly_is_modern(void)
+CASE(a_modern_server_that_starts_slowly_is_modern)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, true);
     sma_mcp_session_tick(talk.session, talk.now + SMA_MCP_PROBE_MS * MS);
     CHECK_INT(1, talk_count(&talk, "initialize"));
-    CHECK(!sma_mcp_session_is_modern(talk.session));
     talk_answer(&talk, "server/discover", DISCOVERED); /* both lie in its stdin */
-    CHECK(sma_mcp_session_is_modern(talk.session));
     talk_answer(&talk, "initialize", "\"error\":{\"code\":-32601,\"message\":\"no\"}");
     CHECK_INT(0, talk.failed_count);
     talk_answer(&talk, "tools/list", "\"result\":{\"tools\":[" TOOL("echo") "]}");
@@ -140,12 +133,11 @@ static void a_modern_server_that_starts_slowly_is_modern(void)
     talk_answer(&talk, "server/discover", DISCOVERED); /* once */
     CHECK_INT(1, talk_count(&talk, "tools/list"));
     CHECK_INT(2, sma_mcp_session_count(talk.session).stray);
-    talk_end(&talk);
 }
 
-static void a_result_that_is_not_the_end_is_asked_for_again(void)
+CASE(a_result_that_is_not_the_end_is_asked_for_again)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     connect_modern(&talk);
     uint64_t id = talk_call(&talk, "deploy", "{\"env\":\"prod\"}");
     talk_answer(&talk, "tools/call",
@@ -178,13 +170,12 @@ static void a_result_that_is_not_the_end_is_asked_for_again(void)
                 "\"method\":\"sampling/createMessage\"}}}");
     CHECK_INT(3, talk.answered_count);
     CHECK_INT(SMA_MCP_PROTOCOL_ERROR, talk.outcome);
-    talk_end(&talk);
 }
 
 /* -- calls ------------------------------------------------------------------------------------- */
-static void a_call_is_answered_once_in_any_order(void)
+CASE(a_call_is_answered_once_in_any_order)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[" TOOL("echo") "]");
     uint64_t first = talk_call(&talk, "echo", "{\"message\":\"hi\"}");
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":"
@@ -206,13 +197,36 @@ static void a_call_is_answered_once_in_any_order(void)
               "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"?\"}}");
     CHECK_INT(2, talk.answered_count);
     CHECK_INT(3, sma_mcp_session_count(talk.session).stray);
-    CHECK_INT(0, sma_mcp_session_open_count(talk.session));
-    talk_end(&talk);
 }
 
-static void errors_say_what_they_are(void)
+CASE(a_call_never_waits_for_what_has_come)
 {
-    struct talk talk;
+    static const struct
+    {
+        const char *answer;
+        enum sma_mcp_outcome outcome;
+    } rows[] = {
+        {"\"result\":null", SMA_MCP_OK}, /* a function that gives nothing back */
+        {"\"result\":null,\"error\":null", SMA_MCP_OK},
+        {"\"result\":null,\"error\":{\"code\":1}", SMA_MCP_PROTOCOL_ERROR},
+        {"\"result\":{\"content\":[],\"isError\":\"true\"}", SMA_MCP_TOOL_ERROR},
+        {"\"result\":{\"content\":[],\"isError\":1}", SMA_MCP_TOOL_ERROR},
+        {"\"result\":{\"content\":[],\"isError\":\"false\"}", SMA_MCP_OK},
+        {"\"result\":{\"content\":[],\"isError\":null}", SMA_MCP_OK},
+    };
+    SMA_AUTO(talk_end) struct talk talk;
+    talk_connect(&talk, "[]");
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        (void)talk_call(&talk, "x", "{}");
+        talk_answer(&talk, "tools/call", rows[i].answer);
+        CHECK_INT(i + 1, talk.answered_count);
+        CHECK_INT(rows[i].outcome, talk.outcome);
+    }
+}
+
+CASE(errors_say_what_they_are)
+{
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     (void)talk_call(&talk, "nope", "{}");
     talk_answer(&talk, "tools/call",
@@ -220,17 +234,16 @@ static void errors_say_what_they_are(void)
     CHECK_INT(SMA_MCP_PROTOCOL_ERROR, talk.outcome);
     CHECK_TEXT("MCP error -32602: Unknown tool", talk.why);
     (void)talk_call(&talk, "nope", "{}");
-    talk_answer(&talk, "tools/call", "\"result\":7");
-    CHECK_INT(SMA_MCP_PROTOCOL_ERROR, talk.outcome);
+    talk_answer(&talk, "tools/call", "\"result\":7"); /* no result, but what it said */
+    CHECK_INT(SMA_MCP_OK, talk.outcome);
     uint64_t id = 0;
     struct sma_mcp_session_call bad = {.name = SMA_STR("x"), .arguments = SMA_STR("[1]")};
     CHECK_ERR(SMA_ERR_BADINPUT, sma_mcp_session_call(talk.session, &bad, talk.now, &id));
-    talk_end(&talk);
 }
 
-static void progress_renews_the_time_but_not_for_ever(void)
+CASE(progress_renews_the_time_but_not_for_ever)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     (void)talk_call(&talk, "slow", "{}");
     uint64_t begin = talk.now;
@@ -259,12 +272,11 @@ static void progress_renews_the_time_but_not_for_ever(void)
     sma_mcp_session_tick(talk.session, talk.now + 1000 * MS);
     CHECK_INT(2, talk.answered_count);
     CHECK_TEXT("no answer in time", talk.why);
-    talk_end(&talk);
 }
 
-static void a_cancelled_call_is_answered_at_once_and_never_again(void)
+CASE(a_cancelled_call_is_answered_at_once_and_never_again)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     uint64_t id = talk_call(&talk, "slow", "{}");
     sma_mcp_session_cancel(talk.session, id, "stopped");
@@ -275,12 +287,11 @@ static void a_cancelled_call_is_answered_at_once_and_never_again(void)
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}");
     sma_mcp_session_cancel(talk.session, id, "stopped");
     CHECK_INT(1, talk.answered_count);
-    talk_end(&talk);
 }
 
-static void so_many_calls_are_open_and_no_more(void)
+CASE(so_many_calls_are_open_and_no_more)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
     talk.now += SMA_MCP_RELIST_MS * MS - 1;
@@ -296,24 +307,22 @@ static void so_many_calls_are_open_and_no_more(void)
     CHECK_INT(SMA_MCP_OPEN_COUNT_MAX, talk.answered_count);
     CHECK_INT(SMA_MCP_UNKNOWN, talk.outcome);
     CHECK_TEXT("it died", talk.why);
-    talk_end(&talk);
 }
 
-static void before_it_is_ready_nothing_leaves(void)
+CASE(before_it_is_ready_nothing_leaves)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     struct sma_mcp_session_call call = {.name = SMA_STR("x"), .timeout_ms = 1000};
     uint64_t id = 0;
     CHECK_ERR(SMA_ERR_BUSY, sma_mcp_session_call(talk.session, &call, talk.now, &id));
     CHECK_INT(1, talk.said_count);
-    talk_end(&talk);
 }
 
 /* -- what the server asks for ------------------------------------------------------------------ */
-static void whatever_it_asks_is_answered(void)
+CASE(whatever_it_asks_is_answered)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}");
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}", talk_newest(&talk));
@@ -329,23 +338,21 @@ static void whatever_it_asks_is_answered(void)
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tasks/list\"}");
     CHECK(strstr(talk_newest(&talk), "\"error\":{\"code\":-32601") != NULL);
     CHECK_INT(3, sma_mcp_session_count(talk.session).refused);
-    talk_end(&talk);
 }
 
-static void its_words_go_to_the_log_and_not_too_many(void)
+CASE(its_words_go_to_the_log_and_not_too_many)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     for (int i = 0; i < 1000; i++)
         talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
                          "\"level\":\"error\",\"data\":{\"a\":\"b\\nc\"}}}");
     CHECK(talk.log_count > 0 && talk.log_count <= 20);
     CHECK_TEXT("it says: {\"a\":\"b\\nc\"}", talk.log);
-    talk_end(&talk);
 }
 
 /* -- hostile ----------------------------------------------------------------------------------- */
-static void garbage_is_counted_and_skipped(void)
+CASE(garbage_is_counted_and_skipped)
 {
     static const char *const lines[] = {"Server listening on stdio",
                                         "{",
@@ -358,7 +365,7 @@ static void garbage_is_counted_and_skipped(void)
                                         "\"text\"",
                                         "{\"id\":4,\"result\":{}} trailing",
                                         "{\"id\":3,\"method\":\"result\" trailing"};
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     (void)talk_call(&talk, "x", "{}");
     size_t said = talk.said_count;
@@ -372,12 +379,11 @@ static void garbage_is_counted_and_skipped(void)
     CHECK_INT(SMA_COUNT_OF(lines), sma_mcp_session_count(talk.session).garbage);
     talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}");
     CHECK_INT(1, talk.answered_count);
-    talk_end(&talk);
 }
 
-static void nothing_but_garbage_ends_it(void)
+CASE(nothing_but_garbage_ends_it)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     for (int i = 0; i < SMA_MCP_GARBAGE_COUNT_MAX - 1; i++)
         talk_hear(&talk, "noise");
@@ -387,12 +393,11 @@ static void nothing_but_garbage_ends_it(void)
     CHECK_INT(0, talk.failed_count);
     talk_hear(&talk, "noise");
     CHECK_INT(1, talk.failed_count);
-    talk_end(&talk);
 }
 
-static void a_bomb_of_brackets_is_garbage(void)
+CASE(a_bomb_of_brackets_is_garbage)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     size_t len = 1000000;
     char *bomb = malloc(len + 1);
@@ -410,12 +415,11 @@ static void a_bomb_of_brackets_is_garbage(void)
     talk_hear(&talk, "{\"id\":4,\"result\":{}} trailing");
     CHECK_INT(2, talk.answered_count);
     free(bomb);
-    talk_end(&talk);
 }
 
-static void what_is_too_long_ends_what_it_answers(void)
+CASE(what_is_too_long_ends_what_it_answers)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_connect(&talk, "[]");
     uint64_t first = talk_call(&talk, "x", "{}"), second = talk_call(&talk, "x", "{}");
     sma_mcp_session_skip(talk.session, SMA_STR("{\"result\":{\"content\":[{\"text\":\"aaa"),
@@ -427,12 +431,11 @@ static void what_is_too_long_ends_what_it_answers(void)
     CHECK_INT(first, talk.answered_id);
     sma_mcp_session_skip(talk.session, SMA_STR("aaa"), SMA_STR("aaa"), talk.now);
     CHECK_INT(2, talk.answered_count);
-    talk_end(&talk);
 }
 
-static void an_array_is_taken_where_the_revision_has_it(void)
+CASE(an_array_is_taken_where_the_revision_has_it)
 {
-    struct talk talk;
+    SMA_AUTO(talk_end) struct talk talk;
     talk_begin(&talk, false);
     talk_answer(&talk, "initialize", INITIALIZED("2025-03-26"));
     talk_answer(&talk, "tools/list", "\"result\":{\"tools\":[]}");
@@ -441,30 +444,42 @@ static void an_array_is_taken_where_the_revision_has_it(void)
                      "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[]}}]");
     CHECK_INT(1, talk.answered_count);
     CHECK_TEXT("{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}", talk_newest(&talk));
-    talk_end(&talk);
 }
 
-int main(void)
+/* However its end is called: two calls in a row without a readable answer, and the ping decides. */
+CASE(a_session_is_judged_by_what_works)
 {
-    RUN(the_legacy_handshake_is_as_recorded);
-    RUN(older_versions_are_taken_and_unknown_ones_are_not);
-    RUN(a_silent_server_is_given_up);
-    RUN(the_modern_era_has_meta_everywhere_and_no_handshake);
-    RUN(whoever_does_not_know_discovery_is_legacy);
-    RUN(a_modern_server_that_starts_slowly_is_modern);
-    RUN(a_result_that_is_not_the_end_is_asked_for_again);
-    RUN(a_call_is_answered_once_in_any_order);
-    RUN(errors_say_what_they_are);
-    RUN(progress_renews_the_time_but_not_for_ever);
-    RUN(a_cancelled_call_is_answered_at_once_and_never_again);
-    RUN(so_many_calls_are_open_and_no_more);
-    RUN(before_it_is_ready_nothing_leaves);
-    RUN(whatever_it_asks_is_answered);
-    RUN(its_words_go_to_the_log_and_not_too_many);
-    RUN(garbage_is_counted_and_skipped);
-    RUN(nothing_but_garbage_ends_it);
-    RUN(a_bomb_of_brackets_is_garbage);
-    RUN(what_is_too_long_ends_what_it_answers);
-    RUN(an_array_is_taken_where_the_revision_has_it);
-    return check_summary();
+    static const struct
+    {
+        enum sma_mcp_outcome first, second;
+        bool is_answered_between, is_pinged;
+    } cases[] = {{SMA_MCP_UNKNOWN, SMA_MCP_UNKNOWN, false, true},
+                 {SMA_MCP_PROTOCOL_ERROR, SMA_MCP_UNKNOWN, false, true},
+                 {SMA_MCP_UNKNOWN, SMA_MCP_UNKNOWN, true, false},
+                 {SMA_MCP_UNKNOWN, SMA_MCP_NOT_CONNECTED, false, false}};
+    for (size_t i = 0; i < 2 * SMA_COUNT_OF(cases); i++) {
+        struct talk talk;
+        bool is_there = i % 2 == 1, is_pinged = cases[i / 2].is_pinged;
+        talk_connect(&talk, "[]");
+        uint64_t call = talk_call(&talk, "x", "{}");
+        sma_mcp_session_fail(talk.session, call, cases[i / 2].first, SMA_STR("HTTP status 503"));
+        CHECK_INT(0, talk_count(&talk, "ping"));
+        if (cases[i / 2].is_answered_between) {
+            (void)talk_call(&talk, "x", "{}");
+            talk_answer(&talk, "tools/call", "\"error\":{\"code\":-1,\"message\":\"no\"}");
+        }
+        call = talk_call(&talk, "x", "{}");
+        sma_mcp_session_fail(talk.session, call, cases[i / 2].second, SMA_STR("HTTP status 503"));
+        CHECK_INT(is_pinged, talk_count(&talk, "ping"));
+        CHECK_INT(is_pinged, sma_mcp_session_is_doubtful(talk.session));
+        if (is_pinged && is_there)
+            talk_answer(&talk, "ping", "\"result\":{}");
+        else if (is_pinged)
+            sma_mcp_session_fail(talk.session, call + 1, SMA_MCP_UNKNOWN, SMA_STR("503"));
+        CHECK_INT(is_pinged && !is_there, talk.failed_count);
+        CHECK(!sma_mcp_session_is_doubtful(talk.session));
+        talk_end(&talk);
+    }
 }
+
+CASES_MAIN

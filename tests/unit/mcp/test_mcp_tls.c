@@ -73,12 +73,12 @@ static void check_every_kind(const char *host, struct proxy_server *proxy)
     stop(world);
 }
 
-static void every_kind_is_called_over_tls(void)
+CASE(every_kind_is_called_over_tls)
 {
     check_every_kind("127.0.0.1", NULL);
 }
 
-static void proxies_carry_tls_and_look_names_up(void)
+CASE(proxies_carry_tls_and_look_names_up)
 {
     for (int socks = 0; socks <= 1; socks++) {
         struct proxy_server *proxy =
@@ -105,13 +105,13 @@ static void check_kept_out(const char *proxy, const char *host, const char *word
     stop(world);
 }
 
-static void a_certificate_of_another_host_opens_nothing(void)
+CASE(a_certificate_of_another_host_opens_nothing)
 {
     start("other");
     check_kept_out(NULL, "127.0.0.1", "certificate");
 }
 
-static void an_authority_nobody_trusts_opens_nothing(void)
+CASE(an_authority_nobody_trusts_opens_nothing)
 {
     tls_front_trust("stranger");
     start("good");
@@ -119,7 +119,7 @@ static void an_authority_nobody_trusts_opens_nothing(void)
     tls_front_trust("ca");
 }
 
-static void a_proxy_that_refuses_is_named(void)
+CASE(a_proxy_that_refuses_is_named)
 {
     struct proxy_server *proxy =
         proxy_server_start(&(struct proxy_server_options){.fault = PROXY_REFUSES});
@@ -128,7 +128,7 @@ static void a_proxy_that_refuses_is_named(void)
     proxy_server_stop(proxy);
 }
 
-static void the_key_reaches_its_server(void)
+CASE(the_key_reaches_its_server)
 {
     char url[128];
     start("good");
@@ -142,12 +142,7 @@ static void the_key_reaches_its_server(void)
 int main(void)
 {
     tls_front_init("IP:127.0.0.1,DNS:tools.test");
-    RUN(every_kind_is_called_over_tls);
-    RUN(proxies_carry_tls_and_look_names_up);
-    RUN(a_certificate_of_another_host_opens_nothing);
-    RUN(an_authority_nobody_trusts_opens_nothing);
-    RUN(a_proxy_that_refuses_is_named);
-    RUN(the_key_reaches_its_server);
+    check_run_cases(NULL);
     tls_front_fini();
     return check_summary();
 }

@@ -17,7 +17,7 @@ static const struct sma_mcp_prompt one = {
     .argument_count = 1};
 static const struct sma_mcp_prompt none = {.server = SMA_STR("box"), .name = SMA_STR("plain")};
 
-static void words_become_arguments(void)
+CASE(words_become_arguments)
 {
     static const struct
     {
@@ -62,18 +62,12 @@ static void words_become_arguments(void)
     }
 }
 
-static void usage_says_what_is_needed(void)
+CASE(usage_says_what_is_needed)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 4096);
     sma_prompt_words_put_usage(&buf, &two);
     CHECK_STR("/box:greet topic [style]", sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
-int main(void)
-{
-    RUN(words_become_arguments);
-    RUN(usage_says_what_is_needed);
-    return check_summary();
-}
+CASES_MAIN

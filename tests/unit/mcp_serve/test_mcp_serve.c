@@ -72,7 +72,7 @@ static const json_t *result_of(const char *text, json_t **ret_root)
 }
 
 /* -- JSON-RPC ---------------------------------------------------------------------------------- */
-static void what_is_no_message_is_said_to_be_none(void)
+CASE(what_is_no_message_is_said_to_be_none)
 {
     expect_error("", SMA_MCP_PARSE_ERROR, "null");
     expect_error("{", SMA_MCP_PARSE_ERROR, "null");
@@ -100,7 +100,7 @@ static void what_is_no_message_is_said_to_be_none(void)
                  SMA_MCP_METHOD_NOT_FOUND, "1");
 }
 
-static void ids_have_a_bound(void)
+CASE(ids_have_a_bound)
 {
     char text[600];
     for (int len = SMA_MCP_SERVE_ID_BYTES_MAX - 1; len <= SMA_MCP_SERVE_ID_BYTES_MAX + 1; len++) {
@@ -125,7 +125,7 @@ static void ids_have_a_bound(void)
 }
 
 /* An answer to an answer could go on for ever. */
-static void notifications_and_responses_are_not_answered(void)
+CASE(notifications_and_responses_are_not_answered)
 {
     CHECK_INT(SMA_MCP_SERVE_NOTHING,
               read_line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
@@ -143,7 +143,7 @@ static void notifications_and_responses_are_not_answered(void)
 }
 
 /* -- the handshake ----------------------------------------------------------------------------- */
-static void versions_with_a_handshake_are_negotiated(void)
+CASE(versions_with_a_handshake_are_negotiated)
 {
     static const char *const rows[][2] = {
         {"2025-11-25", "2025-11-25"}, {"2025-06-18", "2025-06-18"}, {"2025-03-26", "2025-03-26"},
@@ -169,7 +169,7 @@ static void versions_with_a_handshake_are_negotiated(void)
 }
 
 /* -- 2026-07-28 -------------------------------------------------------------------------------- */
-static void the_new_era_needs_no_handshake(void)
+CASE(the_new_era_needs_no_handshake)
 {
     json_t *root;
     const json_t *result = result_of(
@@ -212,7 +212,7 @@ static struct sma_mcp_serve_headers headers_of(const char *version, const char *
     };
 }
 
-static void headers_must_say_what_the_body_says(void)
+CASE(headers_must_say_what_the_body_says)
 {
     static const char call[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
                                "call\",\"params\":{\"name\":\"list_chats\"," META "}}";
@@ -258,7 +258,7 @@ static void headers_must_say_what_the_body_says(void)
 }
 
 /* -- tools ------------------------------------------------------------------------------------- */
-static void tools_have_real_schemas(void)
+CASE(tools_have_real_schemas)
 {
     static const char *const names[] = {"ask_agent",    "send_message",   "list_chats",
                                         "read_history", "list_approvals", "decide_approval"};
@@ -300,7 +300,7 @@ static void expect_call(const char *text, const char *path, const char *query, c
     CHECK(step.is_post == (body[0] != '\0'));
 }
 
-static void calls_become_requests(void)
+CASE(calls_become_requests)
 {
     expect_call(CALL("ask_agent", "{\"text\":\"hi \\\"you\\\"\"}"), "/api/execute", "",
                 "{\"instructions\":\"hi \\\"you\\\"\",\"chatId\":\"mcp\",\"userId\":\"mcp\"}");
@@ -329,7 +329,7 @@ static void calls_become_requests(void)
 }
 
 /* The model that made them reads what is wrong. */
-static void wrong_arguments_are_results(void)
+CASE(wrong_arguments_are_results)
 {
     static const char *const rows[] = {
         CALL("ask_agent", "{}"),
@@ -363,7 +363,7 @@ static void wrong_arguments_are_results(void)
                  "7");
 }
 
-static void texts_have_a_bound(void)
+CASE(texts_have_a_bound)
 {
     static const int more[] = {-1, 0, 1};
     for (size_t i = 0; i < SMA_COUNT_OF(more); i++) {
@@ -403,7 +403,7 @@ static void expect_result(int status, const char *json, const char *text, bool i
     json_decref(root);
 }
 
-static void what_the_api_answers_is_told(void)
+CASE(what_the_api_answers_is_told)
 {
     read_line(CALL("ask_agent", "{\"text\":\"hi\"}"));
     expect_result(200, "{\"success\":true,\"output\":\"Hello\",\"status\":\"done\"}", "Hello",
@@ -429,10 +429,10 @@ static void what_the_api_answers_is_told(void)
     expect_result(500, "", "", true);
 }
 
-static void progress_tells_the_newest(void)
+CASE(progress_tells_the_newest)
 {
     char text[500];
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     memset(text, 'a', sizeof text);
     memcpy(text + sizeof text - 4,
            "\xc3\xa4"
@@ -450,24 +450,12 @@ static void progress_tells_the_newest(void)
     CHECK_INT(SMA_MCP_SERVE_PROGRESS_BYTES_MAX, strlen(message));
     CHECK_TEXT("yz", message + strlen(message) - 2);
     json_decref(root);
-    sma_buf_fini(&buf);
 }
 
 int main(void)
 {
     sma_mcp_serve_begin(&step);
-    RUN(what_is_no_message_is_said_to_be_none);
-    RUN(ids_have_a_bound);
-    RUN(notifications_and_responses_are_not_answered);
-    RUN(versions_with_a_handshake_are_negotiated);
-    RUN(the_new_era_needs_no_handshake);
-    RUN(headers_must_say_what_the_body_says);
-    RUN(tools_have_real_schemas);
-    RUN(calls_become_requests);
-    RUN(wrong_arguments_are_results);
-    RUN(texts_have_a_bound);
-    RUN(what_the_api_answers_is_told);
-    RUN(progress_tells_the_newest);
+    check_run_cases(NULL);
     sma_mcp_serve_end(&step);
     return 0;
 }

@@ -45,7 +45,7 @@ static struct sma_media look(const char *bytes, size_t len)
 #define PNG_HEAD "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"
 #define PNG_END "\0\0\0\0IEND\xae\x42\x60\x82"
 
-static void a_picture_is_known_by_its_bytes_and_measured_by_its_header(void)
+CASE(a_picture_is_known_by_its_bytes_and_measured_by_its_header)
 {
     struct sma_media png = LOOK(PNG_HEAD "\0\0\xc3\x50\0\0\x01\x02\x08\2\0\0\0crc " PNG_END);
     CHECK_INT(SMA_MEDIA_PNG, png.type);
@@ -73,7 +73,7 @@ static void a_picture_is_known_by_its_bytes_and_measured_by_its_header(void)
 
 #define JPEG_FRAME "\xff\xc0\0\x0b\x08\x01\x02\x03\x04\x01\0\0\0"
 
-static void a_photo_says_how_it_was_held(void)
+CASE(a_photo_says_how_it_was_held)
 {
     struct sma_media photo = LOOK("\xff\xd8\xff\xe1\0\x22"
                                   "Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\3\0\0\0\1\0\6\0\0"
@@ -94,7 +94,7 @@ static void a_photo_says_how_it_was_held(void)
                      .orientation);
 }
 
-static void what_is_cut_is_not_whole(void)
+CASE(what_is_cut_is_not_whole)
 {
     CHECK(!LOOK("\xff\xd8" JPEG_FRAME "\xff\xda\0\2 data").is_whole);
     CHECK(!LOOK(PNG_HEAD "\0\0\0\1\0\0\0\1\x08\2\0\0\0crc ").is_whole);
@@ -104,7 +104,7 @@ static void what_is_cut_is_not_whole(void)
     CHECK_INT(0, LOOK("\x89PNG\r\n\x1a\n").width);
 }
 
-static void sounds_documents_and_the_rest_are_told_apart(void)
+CASE(sounds_documents_and_the_rest_are_told_apart)
 {
     static const struct
     {
@@ -146,7 +146,7 @@ static void sounds_documents_and_the_rest_are_told_apart(void)
     }
 }
 
-static void a_sound_without_a_head_is_known_by_two_frames(void)
+CASE(a_sound_without_a_head_is_known_by_two_frames)
 {
     char bytes[1000] = "\xff\xfb\x90\x64"; /* 128 kbit/s, 44.1 kHz: 417 bytes */
     memcpy(bytes + 417, "\xff\xfb\x90\x64", 4);
@@ -155,7 +155,7 @@ static void a_sound_without_a_head_is_known_by_two_frames(void)
     CHECK_INT(SMA_MEDIA_UNKNOWN, look(bytes, sizeof bytes).type);
 }
 
-static void pages_are_counted_roughly(void)
+CASE(pages_are_counted_roughly)
 {
     CHECK_INT(
         2,
@@ -164,7 +164,7 @@ static void pages_are_counted_roughly(void)
 }
 
 /* Lengths in a file are only claims: 4 GiB in a chunk, a file that says it has more than it has. */
-static void claims_cost_nothing(void)
+CASE(claims_cost_nothing)
 {
     struct sma_media png =
         look_sized(PNG_HEAD "\0\0\0\1\0\0\0\1\x08\2\0\0\0crc \xff\xff\xff\xffIDAT", 41, UINT64_MAX);
@@ -181,14 +181,4 @@ static void claims_cost_nothing(void)
     CHECK_INT(0, look(filled, sizeof filled).width);
 }
 
-int main(void)
-{
-    RUN(a_picture_is_known_by_its_bytes_and_measured_by_its_header);
-    RUN(a_photo_says_how_it_was_held);
-    RUN(what_is_cut_is_not_whole);
-    RUN(sounds_documents_and_the_rest_are_told_apart);
-    RUN(a_sound_without_a_head_is_known_by_two_frames);
-    RUN(pages_are_counted_roughly);
-    RUN(claims_cost_nothing);
-    return check_summary();
-}
+CASES_MAIN

@@ -155,10 +155,10 @@ static gdImagePtr given_picture(const struct world *world)
 }
 
 /* -- promises ---------------------------------------------------------------------------------- */
-static void what_a_model_takes_is_given_byte_by_byte_and_once(void)
+CASE(what_a_model_takes_is_given_byte_by_byte_and_once)
 {
     static const char *const names[] = {"a.png", "a.jpg", "a.gif", "a.webp"};
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         (void)put_picture(&world, names[i], 301, 200);
@@ -184,13 +184,12 @@ static void what_a_model_takes_is_given_byte_by_byte_and_once(void)
         CHECK_TEXT("", prepare(&world, names[i], 2000, 4 << 20)); /* found again */
         CHECK_INT(i + 1, count_parts(&world));
     }
-    world_close(&world);
 }
 
-static void what_is_over_the_limits_is_made_smaller(void)
+CASE(what_is_over_the_limits_is_made_smaller)
 {
     static const char *const names[] = {"a.png", "a.jpg", "a.gif", "a.webp"};
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         (void)put_picture(&world, names[i], 600, 300);
@@ -221,13 +220,12 @@ static void what_is_over_the_limits_is_made_smaller(void)
     gdImageDestroy(noise);
     CHECK_TEXT("", prepare(&world, "noise.png", 0, 60000));
     CHECK(world.made.length <= 60000);
-    world_close(&world);
 }
 
-static void formats_that_models_do_not_take_become_one_that_they_do(void)
+CASE(formats_that_models_do_not_take_become_one_that_they_do)
 {
     static const char *const names[] = {"a.heic", "a.avif", "a.bmp"};
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         if (!put_picture(&world, names[i], 400, 200))
@@ -237,11 +235,10 @@ static void formats_that_models_do_not_take_become_one_that_they_do(void)
         CHECK_INT(400, world.made.width);
         gdImageDestroy(given_picture(&world));
     }
-    world_close(&world);
 }
 
 /* A phone held upright: stored on its side, with a word how to turn it. */
-static void a_photo_is_turned_as_it_was_held(void)
+CASE(a_photo_is_turned_as_it_was_held)
 {
     static const struct
     {
@@ -249,7 +246,7 @@ static void a_photo_is_turned_as_it_was_held(void)
         bool is_upright, is_red_first; /* red is left, or at the top */
     } rows[] = {{2, false, false}, {3, false, false}, {4, false, true}, {5, true, true},
                 {6, true, true},   {7, true, false},  {8, true, false}};
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     gdImagePtr image = paint(400, 200);
     int len = 0;
@@ -274,13 +271,12 @@ static void a_photo_is_turned_as_it_was_held(void)
     }
     gdFree(jpeg);
     gdImageDestroy(image);
-    world_close(&world);
 }
 
-static void documents_and_sounds_are_given_and_others_named(void)
+CASE(documents_and_sounds_are_given_and_others_named)
 {
     static const char pdf[] = "%PDF-1.4\n1 0 obj <</Type /Page>> endobj\n%%EOF";
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     put(&world, "a.pdf", pdf, sizeof pdf - 1);
     CHECK_TEXT("", prepare(&world, "a.pdf", 100, 1 << 20));
@@ -302,7 +298,6 @@ static void documents_and_sounds_are_given_and_others_named(void)
     free(large);
     CHECK_TEXT("it has 2.0 MB, and the model takes 0.8 MB",
                prepare(&world, "large.pdf", 0, 1 << 20));
-    world_close(&world);
 }
 
 /* -- hostile files ----------------------------------------------------------------------------- */
@@ -316,25 +311,24 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void a_bomb_is_refused_by_what_it_claims(void)
+CASE(a_bomb_is_refused_by_what_it_claims)
 {
     static const char bomb[] = PNG_HEAD "\0\0\xc3\x50\0\0\xc3\x50\x08\2\0\0\0\0\0\0\0" PNG_END;
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     put(&world, "a.png", bomb, sizeof bomb - 1);
     CHECK_TEXT("it has 50000 x 50000 pixels, and at most 64 million are looked at",
                prepare(&world, "a.png", 2000, 4 << 20));
     CHECK_INT(0, count_parts(&world));
-    world_close(&world);
 }
 
 /* A GIF whose frame is larger than its screen, a HEIC without a size, a JPEG that claims 65,500 x
  * 900: what decoders find out themselves, within the helper's limits. */
-static void what_decoders_choke_on_ends_as_a_sentence_and_leaves_nothing(void)
+CASE(what_decoders_choke_on_ends_as_a_sentence_and_leaves_nothing)
 {
     static const char *const names[] = {"a.png",  "a.jpg",  "a.gif", "a.webp",
                                         "a.heic", "a.avif", "a.bmp"};
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         if (!put_picture(&world, names[i], 600, 300))
@@ -362,14 +356,13 @@ static void what_decoders_choke_on_ends_as_a_sentence_and_leaves_nothing(void)
     CHECK(getrusage(RUSAGE_CHILDREN, &usage) == 0);
     CHECK(usage.ru_maxrss < 1100 * 1024);
     CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
-    world_close(&world);
 }
 
 /* 64 million pixels in a few kB, the most that the head lets through: memory and time stay bounded,
  * and the test's own memory does not see it. */
-static void the_largest_picture_costs_the_helper_not_us(void)
+CASE(the_largest_picture_costs_the_helper_not_us)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     struct rusage before, after;
     world_open(&world);
     gdImagePtr image = gdImageCreate(8000, 8000); /* a palette: 1 byte a pixel here */
@@ -385,13 +378,12 @@ static void the_largest_picture_costs_the_helper_not_us(void)
     CHECK_TEXT("", why);
     CHECK_INT(1500, world.made.width);
     CHECK(after.ru_maxrss - before.ru_maxrss < 16 * 1024);
-    world_close(&world);
 }
 
 /* A file of many MB goes through pieces: what it costs is not its size. */
-static void a_large_file_is_not_held_in_memory(void)
+CASE(a_large_file_is_not_held_in_memory)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     struct rusage before, after;
     char path[512];
     world_open(&world);
@@ -402,12 +394,11 @@ static void a_large_file_is_not_held_in_memory(void)
     CHECK_TEXT("", prepare(&world, "a.pdf", 0, 0));
     CHECK(getrusage(RUSAGE_SELF, &after) == 0);
     CHECK(after.ru_maxrss - before.ru_maxrss < 8 * 1024);
-    world_close(&world);
 }
 
-static void what_claims_a_gigabyte_is_not_read(void)
+CASE(what_claims_a_gigabyte_is_not_read)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     char path[512];
     world_open(&world);
     (void)put_picture(&world, "a.png", 10, 10);
@@ -417,13 +408,12 @@ static void what_claims_a_gigabyte_is_not_read(void)
     CHECK_TEXT("it has 1024 MB, and at most 64 MB are read",
                prepare(&world, "a.png", 2000, 4 << 20));
     CHECK(now_ms() - begin < (uint64_t)5000 * PATIENCE);
-    world_close(&world);
 }
 
 /* Two things at once: the type is what the first bytes say, and the rest goes along as bytes. */
-static void a_polyglot_is_what_it_begins_with(void)
+CASE(a_polyglot_is_what_it_begins_with)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     char bytes[4096];
     int len = 0;
@@ -439,12 +429,11 @@ static void a_polyglot_is_what_it_begins_with(void)
     put(&world, "b.png", "\x89PNG\r\n\x1a\n%PDF-1.4\n", 17);
     CHECK_TEXT("it is damaged, or no PNG picture after all",
                prepare(&world, "b.png", 2000, 4 << 20));
-    world_close(&world);
 }
 
-static void nothing_outside_and_nothing_but_files_is_opened(void)
+CASE(nothing_outside_and_nothing_but_files_is_opened)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     char path[512];
     world_open(&world);
     snprintf(path, sizeof path, "%s/link.png", world.project.dir);
@@ -463,12 +452,11 @@ static void nothing_outside_and_nothing_but_files_is_opened(void)
     put(&world, "key.pdf", "%PDF-1.4 sk-canary-123456", 25);
     CHECK(strstr(prepare(&world, "key.pdf", 0, 4 << 20), "secret") != NULL);
     CHECK_INT(0, count_parts(&world));
-    world_close(&world);
 }
 
-static void a_file_that_changes_meanwhile_is_not_given(void)
+CASE(a_file_that_changes_meanwhile_is_not_given)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     struct sma_media_place place = {.helper = NULL};
     world_open(&world);
     place.state_dir = world.project.state_dir;
@@ -489,12 +477,11 @@ static void a_file_that_changes_meanwhile_is_not_given(void)
     CHECK(world.why.len > 0);
     CHECK_INT(0, count_parts(&world));
     close(wish.fd);
-    world_close(&world);
 }
 
-static void without_the_helper_or_room_it_is_said(void)
+CASE(without_the_helper_or_room_it_is_said)
 {
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     (void)put_picture(&world, "a.png", 600, 300);
     world.helper = NULL;
@@ -511,12 +498,11 @@ static void without_the_helper_or_room_it_is_said(void)
     CHECK(prepare(&world, "a.png", 200, 4 << 20)[0] != '\0');
     CHECK_TEXT("the run was stopped", prepare(&world, "a.png", 2000, 4 << 20));
     CHECK_INT(0, count_parts(&world));
-    world_close(&world);
 }
 
 /* Decoding comes after this: no other calls of the kernel than reading and computing, and
  * limits. */
-static void the_helper_has_given_up_all_else_before_it_reads(void)
+CASE(the_helper_has_given_up_all_else_before_it_reads)
 {
     int in[2], out[2];
     CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
@@ -574,10 +560,10 @@ static bool has(const struct world *world, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void the_folder_keeps_within_its_bounds_and_what_is_in_use(void)
+CASE(the_folder_keeps_within_its_bounds_and_what_is_in_use)
 {
     static const int64_t mb = 1024 * 1024;
-    struct world world;
+    SMA_AUTO(world_close) struct world world;
     world_open(&world);
     CHECK_INT(0, sma_media_tidy(world.project.state_dir, 1800000000));
     age(&world, "month.b64", 10, 31);
@@ -591,26 +577,6 @@ static void the_folder_keeps_within_its_bounds_and_what_is_in_use(void)
     age(&world, "more.b64", 900 * mb, 1); /* over the bound, but in use */
     CHECK_INT(1100 * mb, sma_media_tidy(world.project.state_dir, 1800000000));
     CHECK(!has(&world, "days.b64") && has(&world, "more.b64"));
-    world_close(&world);
 }
 
-int main(void)
-{
-    RUN(what_a_model_takes_is_given_byte_by_byte_and_once);
-    RUN(what_is_over_the_limits_is_made_smaller);
-    RUN(formats_that_models_do_not_take_become_one_that_they_do);
-    RUN(a_photo_is_turned_as_it_was_held);
-    RUN(documents_and_sounds_are_given_and_others_named);
-    RUN(a_bomb_is_refused_by_what_it_claims);
-    RUN(what_decoders_choke_on_ends_as_a_sentence_and_leaves_nothing);
-    RUN(a_large_file_is_not_held_in_memory);
-    RUN(the_largest_picture_costs_the_helper_not_us);
-    RUN(what_claims_a_gigabyte_is_not_read);
-    RUN(a_polyglot_is_what_it_begins_with);
-    RUN(nothing_outside_and_nothing_but_files_is_opened);
-    RUN(a_file_that_changes_meanwhile_is_not_given);
-    RUN(without_the_helper_or_room_it_is_said);
-    RUN(the_helper_has_given_up_all_else_before_it_reads);
-    RUN(the_folder_keeps_within_its_bounds_and_what_is_in_use);
-    return check_summary();
-}
+CASES_MAIN

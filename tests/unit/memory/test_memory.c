@@ -11,9 +11,9 @@
 #define GROUP "telegram:group:-100"
 #define ANNS_FILE "users/telegram%3A1001.md"
 
-static void a_fact_is_a_line_of_its_persons_file(void)
+CASE(a_fact_is_a_line_of_its_persons_file)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     const struct sma_memory_new fact = {.text = SMA_STR("Ann drinks tea,\n never  coffee -->"),
                                         .tags = SMA_STR("tea a,b"),
@@ -33,10 +33,9 @@ static void a_fact_is_a_line_of_its_persons_file(void)
     CHECK(id == again);
     CHECK_STR("Ann drinks tea, never coffee -- >\n", recall(&given, ann, "some TEA?"));
     CHECK(given.ids[0] == id);
-    teardown(&given);
 }
 
-static void what_people_write_survives_and_counts_at_once(void)
+CASE(what_people_write_survives_and_counts_at_once)
 {
     static const char text[] = "# Ann\r\n\r\nprose about tea\r\n"
                                "* likes green tea\r\n"
@@ -45,7 +44,7 @@ static void what_people_write_survives_and_counts_at_once(void)
                                "```\n- code tea\n```\n"
                                "<!-- a comment\n- hidden tea\n-->\n"
                                "+ last tea <!-- note of Ann's own -->";
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     write_text(&given, ANNS_FILE, text);
     (void)recall(&given, in_private(ANN), "tea");
@@ -64,12 +63,11 @@ static void what_people_write_survives_and_counts_at_once(void)
     path_of(&given, ANNS_FILE, path);
     CHECK(unlink(path) == 0);
     CHECK_STR("", recall(&given, in_private(ANN), "tea"));
-    teardown(&given);
 }
 
-static void a_place_says_who_may_read(void)
+CASE(a_place_says_who_may_read)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     struct sma_memory_scope project = {.person = sma_str(ANN), .is_project = true};
     upsert(&given, in_private(ANN), "private tea");
@@ -93,12 +91,11 @@ static void a_place_says_who_may_read(void)
     open_memory(&given);
     CHECK_INT(2, (recall(&given, in_group(BOB, GROUP), "private group tea"), given.count));
     CHECK_STR("project tea\n", recall(&given, in_private(BOB), "private group tea"));
-    teardown(&given);
 }
 
-static void a_broken_mark_is_not_recalled_anywhere(void)
+CASE(a_broken_mark_is_not_recalled_anywhere)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     write_text(&given, "project.md",
                "- all tea <!-- memory: importance 99, colour red -->\n"
@@ -107,14 +104,13 @@ static void a_broken_mark_is_not_recalled_anywhere(void)
                "- group tea <!-- memory: in telegram%3Agroup%3A-100 -->\n");
     CHECK_STR("all tea\n", recall(&given, in_private(ANN), "tea"));
     CHECK_INT(2, (recall(&given, in_group(ANN, GROUP), "tea"), given.count));
-    teardown(&given);
 }
 
-static void what_cannot_be_read_is_left_alone(void)
+CASE(what_cannot_be_read_is_left_alone)
 {
     static const char bad[] = "- latin1 t\xE9 tea\n", nul[] = "- tea\n\0- more\n";
     static char large[SMA_MEMORY_FILE_BYTES_MAX + 2];
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     uint64_t id;
     setup(&given);
     memset(large, 'x', sizeof large - 1);
@@ -141,13 +137,12 @@ static void what_cannot_be_read_is_left_alone(void)
     CHECK(unlink(path) == 0 && symlink("/etc/hosts", path) == 0);
     CHECK_ERR(SMA_ERR_CORRUPT, try_upsert(&given, in_private(ANN), "new", &id));
     CHECK_STR("", recall(&given, in_private(ANN), "localhost"));
-    teardown(&given);
 }
 
-static void a_file_and_a_text_have_an_end(void)
+CASE(a_file_and_a_text_have_an_end)
 {
     static char text[SMA_MEMORY_TEXT_BYTES_MAX + 2];
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     uint64_t id;
     setup(&given);
     for (size_t i = 0; i < sizeof text - 1; i++)
@@ -175,12 +170,11 @@ static void a_file_and_a_text_have_an_end(void)
     write_file(&given, ANNS_FILE, full.ptr, full.len);
     CHECK_ERR(SMA_ERR_FULL, try_upsert(&given, in_private(ANN), "does not fit any more", &id));
     sma_buf_fini(&full);
-    teardown(&given);
 }
 
-static void a_fact_is_replaced_and_forgotten_in_its_own_place_only(void)
+CASE(a_fact_is_replaced_and_forgotten_in_its_own_place_only)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     uint32_t gone;
     setup(&given);
     uint64_t private_id = upsert(&given, in_private(ANN), "private tea");
@@ -203,10 +197,9 @@ static void a_fact_is_replaced_and_forgotten_in_its_own_place_only(void)
     CHECK_INT(1, gone);
     CHECK_STR("", recall(&given, here, "tea"));
     CHECK_STR("private tea\n", recall(&given, in_private(ANN), "tea"));
-    teardown(&given);
 }
 
-static void words_are_found_in_many_languages(void)
+CASE(words_are_found_in_many_languages)
 {
     static const struct
     {
@@ -223,7 +216,7 @@ static void words_are_found_in_many_languages(void)
         {"Живёт в Москве", "москве"},
         {"uses C++ and f(x)", "\"c++\" OR NEAR(x) *"},
     };
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
         upsert(&given, in_private(ANN), rows[i].text);
@@ -235,12 +228,11 @@ static void words_are_found_in_many_languages(void)
         CHECK(given.texts.len > len && memcmp(given.texts.ptr, rows[i].text, len) == 0);
     }
     CHECK_STR("", recall(&given, in_private(ANN), "the and 1z2z \xff\xfe !!"));
-    teardown(&given);
 }
 
-static void the_most_fitting_and_the_important_come_first(void)
+CASE(the_most_fitting_and_the_important_come_first)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     struct sma_buf text;
     sma_buf_init(&text, 65536);
@@ -259,14 +251,13 @@ static void the_most_fitting_and_the_important_come_first(void)
     CHECK_OK(sma_memory_search(given.memory, &ann, SMA_STR("hello"), 20, take_fact, &given));
     CHECK_INT(0, given.count);
     sma_buf_fini(&text);
-    teardown(&given);
 }
 
 /* As many as one file may hold, all of the same words: what is rare is found, however old, and
  * among words of which not every row can be read. */
-static void a_rare_word_is_found_among_many_common_ones(void)
+CASE(a_rare_word_is_found_among_many_common_ones)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     struct sma_buf text;
     sma_buf_init(&text, 1024 * 1024);
@@ -302,12 +293,11 @@ static void a_rare_word_is_found_among_many_common_ones(void)
     CHECK(!sma_memory_wants_scrub(given.memory));
     CHECK(strncmp("绿茶放在仓库里", recall(&given, in_private(ANN), "仓库 boat").ptr, 21) == 0);
     sma_buf_fini(&text);
-    teardown(&given);
 }
 
-static void the_order_is_of_rarity_brevity_importance_and_age(void)
+CASE(the_order_is_of_rarity_brevity_importance_and_age)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     write_text(&given, ANNS_FILE,
                "- garden roses, white\n"
@@ -331,13 +321,12 @@ static void the_order_is_of_rarity_brevity_importance_and_age(void)
     write_text(&given, ANNS_FILE, "- garden gate <!-- memory: task -->\n");
     (void)recall(&given, in_private(ANN), "garden");
     CHECK_INT(SMA_MEMORY_TASK, given.kind);
-    teardown(&given);
 }
 
 /* Beyond the newest that hold a word: an older one is found by it, too. */
-static void an_old_fact_is_found_by_a_common_word(void)
+CASE(an_old_fact_is_found_by_a_common_word)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     struct sma_buf text;
     setup(&given);
     sma_buf_init(&text, 65536);
@@ -347,12 +336,11 @@ static void an_old_fact_is_found_by_a_common_word(void)
     write_file(&given, ANNS_FILE, text.ptr, text.len);
     CHECK(strncmp("garden key\n", recall(&given, in_private(ANN), "garden").ptr, 11) == 0);
     sma_buf_fini(&text);
-    teardown(&given);
 }
 
-static void a_damaged_index_is_made_anew(void)
+CASE(a_damaged_index_is_made_anew)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     upsert(&given, in_private(ANN), "green tea");
     static const char *const junk[] = {"", "not a database, but long enough to be read as one"};
@@ -375,17 +363,30 @@ static void a_damaged_index_is_made_anew(void)
     enum sma_err err = sma_memory_recall(given.memory, &ann, SMA_STR("tea"), 20, take_fact, &given);
     CHECK(err == SMA_ERR_OK || err == SMA_ERR_CORRUPT);
     CHECK_STR("green tea\n", recall(&given, ann, "tea"));
-    teardown(&given);
+}
+
+static enum sma_err count_fact(void *user, const struct sma_memory_fact *fact)
+{
+    (void)fact;
+    ++*(uint32_t *)user;
+    return SMA_ERR_OK;
+}
+
+static uint32_t count_of(struct sma_memory *memory, const struct sma_memory_scope *scope)
+{
+    uint32_t count = 0;
+    CHECK_OK(sma_memory_list(memory, scope, 0, UINT32_MAX, count_fact, &count));
+    return count;
 }
 
 /* A command in a chat works in the store's thread: it takes a few changes into the index, tells of
  * the others, and what it deletes is gone from the file all the same. */
-static void a_guest_does_a_bounded_piece_of_work(void)
+CASE(a_guest_does_a_bounded_piece_of_work)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     struct sma_memory *guest, *patient;
     struct sma_buf text;
-    uint32_t count = 0, gone = 0;
+    uint32_t gone = 0;
     setup(&given);
     sma_buf_init(&text, 1024 * 1024);
     for (int i = 0; i < 1000; i++)
@@ -395,12 +396,10 @@ static void a_guest_does_a_bounded_piece_of_work(void)
         .folder = given.folder, .sys = sma_sys_real(), .is_guest = true};
     struct sma_memory_scope ann = in_private(ANN);
     CHECK_OK(sma_memory_create(&options, &guest));
-    CHECK_OK(sma_memory_count(guest, &ann, &count));
-    CHECK_INT(0, count);
+    CHECK_INT(0, count_of(guest, &ann));
     CHECK(sma_memory_is_behind(guest));
     CHECK_OK(sma_memory_look(given.memory)); /* who keeps it does all */
-    CHECK_OK(sma_memory_count(guest, &ann, &count));
-    CHECK_INT(1000, count);
+    CHECK_INT(1000, count_of(guest, &ann));
     sma_memory_destroy(guest);
 
     CHECK_OK(sma_memory_create(&options, &guest));
@@ -419,17 +418,15 @@ static void a_guest_does_a_bounded_piece_of_work(void)
     options.is_thorough = true;
     write_text(&given, ANNS_FILE, "- fact number1\n");
     CHECK_OK(sma_memory_create(&options, &patient));
-    CHECK_OK(sma_memory_count(patient, &ann, &count));
-    CHECK_INT(1, count);
+    CHECK_INT(1, count_of(patient, &ann));
     sma_memory_destroy(patient);
     sma_buf_fini(&text);
-    teardown(&given);
 }
 
 /* Lines moved, doubled and of other kinds: the lists are as the file is. */
-static void lists_follow_the_order_of_the_file(void)
+CASE(lists_follow_the_order_of_the_file)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     struct sma_memory_scope ann = in_private(ANN);
     static const char *const files[][2] = {
         {"- a\n- b\n- c\n", "a\nb\nc\n"},
@@ -447,12 +444,11 @@ static void lists_follow_the_order_of_the_file(void)
         CHECK_STR(files[i][1], sma_buf_str(&given.texts));
     }
     CHECK_STR("a\n", recall(&given, ann, "t"));
-    teardown(&given);
 }
 
-static void nothing_is_opened_while_there_is_nothing(void)
+CASE(nothing_is_opened_while_there_is_nothing)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     char path[256];
     setup(&given);
     CHECK(!sma_memory_has_any(given.memory, 1));
@@ -465,35 +461,30 @@ static void nothing_is_opened_while_there_is_nothing(void)
     CHECK(!sma_memory_has_any(given.memory, 10 * SMA_NS_PER_S + 1));
     CHECK(sma_memory_has_any(given.memory, 20 * SMA_NS_PER_S));
     CHECK_STR("tea\n", recall(&given, in_private(ANN), "tea"));
-    teardown(&given);
 }
 
-static void lists_have_pages_and_owners(void)
+CASE(lists_have_pages_and_owners)
 {
-    struct given given;
-    uint32_t count;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     upsert(&given, in_group(ANN, GROUP), "one");
     upsert(&given, in_group(BOB, GROUP), "two");
     upsert(&given, in_group(ANN, GROUP), "three");
     struct sma_memory_scope own = in_group(ANN, GROUP), all = in_group(ANN, GROUP);
     own.is_own = true;
-    CHECK_OK(sma_memory_count(given.memory, &own, &count));
-    CHECK_INT(2, count);
-    CHECK_OK(sma_memory_count(given.memory, &all, &count));
-    CHECK_INT(3, count);
+    CHECK_INT(2, count_of(given.memory, &own));
+    CHECK_INT(3, count_of(given.memory, &all));
     begin(&given);
     CHECK_OK(sma_memory_list(given.memory, &own, 1, 10, take_fact, &given));
     CHECK_STR("three\n", sma_buf_str(&given.texts));
     begin(&given);
     CHECK_OK(sma_memory_list_file(given.memory, SMA_STR(ANN), take_fact, &given));
     CHECK_STR("one\nthree\n", sma_buf_str(&given.texts));
-    teardown(&given);
 }
 
-static void long_names_have_files_of_their_own(void)
+CASE(long_names_have_files_of_their_own)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     char ann[512] = "telegram:", bob[512] = "telegram:";
     setup(&given);
     for (int i = 0; i < 100; i++) {
@@ -507,28 +498,6 @@ static void long_names_have_files_of_their_own(void)
     CHECK_STR("tea of Bob\n", recall(&given, in_private(bob), "tea"));
     reopen(&given);
     CHECK_STR("tea of Bob\n", recall(&given, in_private(bob), "tea"));
-    teardown(&given);
 }
 
-int main(void)
-{
-    RUN(a_fact_is_a_line_of_its_persons_file);
-    RUN(what_people_write_survives_and_counts_at_once);
-    RUN(a_place_says_who_may_read);
-    RUN(a_broken_mark_is_not_recalled_anywhere);
-    RUN(what_cannot_be_read_is_left_alone);
-    RUN(a_file_and_a_text_have_an_end);
-    RUN(a_fact_is_replaced_and_forgotten_in_its_own_place_only);
-    RUN(words_are_found_in_many_languages);
-    RUN(the_most_fitting_and_the_important_come_first);
-    RUN(a_rare_word_is_found_among_many_common_ones);
-    RUN(the_order_is_of_rarity_brevity_importance_and_age);
-    RUN(an_old_fact_is_found_by_a_common_word);
-    RUN(a_damaged_index_is_made_anew);
-    RUN(a_guest_does_a_bounded_piece_of_work);
-    RUN(lists_follow_the_order_of_the_file);
-    RUN(nothing_is_opened_while_there_is_nothing);
-    RUN(lists_have_pages_and_owners);
-    RUN(long_names_have_files_of_their_own);
-    return check_summary();
-}
+CASES_MAIN

@@ -147,7 +147,9 @@ static bool file_has(const char *name, const char *part)
     ",\"who\":" who ",\"tags\":[\"a b\"]}"
 #define ANN "users/test%3Aann.md"
 
-static void a_chat_is_read_when_it_is_quiet_and_not_again_too_soon(void)
+AFTER_EACH(end())
+
+CASE(a_chat_is_read_when_it_is_quiet_and_not_again_too_soon)
 {
     begin(SMA_MEMORY_ALLOW);
     talked("c", "ann", false, 4);
@@ -168,10 +170,9 @@ static void a_chat_is_read_when_it_is_quiet_and_not_again_too_soon(void)
     run_for(110);
     CHECK(w.extract != NULL);
     CHECK_INT(5000, SMA_MSG_BODY(w.extract, struct sma_extract)->after_ms);
-    end();
 }
 
-static void a_restart_neither_repeats_nor_forgets(void)
+CASE(a_restart_neither_repeats_nor_forgets)
 {
     begin(SMA_MEMORY_ALLOW);
     talked("c", "ann", false, 6);
@@ -187,7 +188,6 @@ static void a_restart_neither_repeats_nor_forgets(void)
     run_for(1000);
     CHECK(w.extract == NULL);
     CHECK(file_has(ANN, "Ann has a dog"));
-    end();
 }
 
 static void summed_up(const char *chat, uint64_t seq, uint64_t dropped_seq)
@@ -219,7 +219,7 @@ static bool is_asked(uint64_t seconds)
 
 /* A summary stands for text that nobody has read: it is read at once, to its end, over restarts;
  * and a run of the same conversation that says so again makes nobody read it twice. */
-static void what_a_summary_stands_for_is_read_once_to_its_end(void)
+CASE(what_a_summary_stands_for_is_read_once_to_its_end)
 {
     begin(SMA_MEMORY_ALLOW);
     summed_up("c", 9, 7);
@@ -241,11 +241,10 @@ static void what_a_summary_stands_for_is_read_once_to_its_end(void)
     CHECK(!is_asked(50));
     summed_up("c", 12, 11); /* once more summed up */
     CHECK(is_asked(1));
-    end();
 }
 
 /* While it is read, a newer part of the conversation is summed up. */
-static void a_summary_made_meanwhile_is_read_too(void)
+CASE(a_summary_made_meanwhile_is_read_too)
 {
     begin(SMA_MEMORY_ALLOW);
     summed_up("c", 9, 7);
@@ -255,11 +254,10 @@ static void a_summary_made_meanwhile_is_read_too(void)
     CHECK(w.extract != NULL);
     answered(false, false, false, 6000);
     CHECK(!is_asked(50));
-    end();
 }
 
 /* Runs that come between put it off as often as they like; a model may fail three times. */
-static void what_is_put_off_is_not_given_up(void)
+CASE(what_is_put_off_is_not_given_up)
 {
     begin(SMA_MEMORY_ALLOW);
     summed_up("c", 9, 7);
@@ -278,10 +276,9 @@ static void what_is_put_off_is_not_given_up(void)
     CHECK(!is_asked(1000));
     summed_up("c", 10, 7);
     CHECK(!is_asked(1000)); /* given up for good */
-    end();
 }
 
-static void only_what_has_the_right_form_is_kept(void)
+CASE(only_what_has_the_right_form_is_kept)
 {
     static const char *const refused[] = {
         "no json",
@@ -309,11 +306,10 @@ static void only_what_has_the_right_form_is_kept(void)
     extracted("c", "ann", false,
               "```json\n{\"memories\":[" FACT("fact", "Ann has a\\ndog -->", "9", "1") "]}\n```");
     CHECK(file_has(ANN, "- Ann has a dog -- > <!-- memory: fact, importance 9, "));
-    end();
 }
 
 /* Where it was said, by whom it was said; never what the model would like. */
-static void the_chat_decides_who_may_read_it(void)
+CASE(the_chat_decides_who_may_read_it)
 {
     begin(SMA_MEMORY_ALLOW);
     talked("g", "ann", true, 6);
@@ -338,10 +334,9 @@ static void the_chat_decides_who_may_read_it(void)
                                         .is_group = true,
                                         .text = SMA_STR("does the team like tea")};
     CHECK_INT(1, ask(&here)->recalled_count);
-    end();
 }
 
-static void proposals_are_told_to_nobody(void)
+CASE(proposals_are_told_to_nobody)
 {
     begin(SMA_MEMORY_ASK);
     talked("c", "ann", false, 6);
@@ -351,10 +346,9 @@ static void proposals_are_told_to_nobody(void)
     const struct sma_memory_ask recall = {
         .op = SMA_MEMORY_RECALL, .route = route_of("c", "ann", false), .text = SMA_STR("dog")};
     CHECK_INT(0, ask(&recall)->recalled_count);
-    end();
 }
 
-static void the_same_in_other_words_is_one_fact(void)
+CASE(the_same_in_other_words_is_one_fact)
 {
     begin(SMA_MEMORY_ALLOW);
     static const char *const said[] = {"Ann has a dog", "Ann has a dog called Rex",
@@ -370,10 +364,9 @@ static void the_same_in_other_words_is_one_fact(void)
     }
     CHECK(file_has(ANN, "- Ann has a dog called Rex <!--"));
     CHECK(!file_has(ANN, "- Ann has a dog <!--") && !file_has(ANN, "DOG"));
-    end();
 }
 
-static void old_files_are_offered_once_and_stay(void)
+CASE(old_files_are_offered_once_and_stay)
 {
     char path[200];
     struct sma_error error;
@@ -397,11 +390,10 @@ static void old_files_are_offered_once_and_stay(void)
     open_world();
     run_for(5);
     CHECK(!file_has(name, "likes tea"));
-    end();
 }
 
 /* A fact of a conversation that is not there any more is named; one of somebody else, too. */
-static void what_is_gone_is_named(void)
+CASE(what_is_gone_is_named)
 {
     begin(SMA_MEMORY_ALLOW);
     const struct sma_memory_ask upsert = {.op = SMA_MEMORY_UPSERT,
@@ -419,7 +411,6 @@ static void what_is_gone_is_named(void)
     CHECK(memcmp(result->gone.ptr, &told[1], 8) == 0);
     recall.route.user_id = SMA_STR("bob");
     CHECK_INT(16, ask(&recall)->gone.len);
-    end();
 }
 
 /* -- nobody else's ----------------------------------------------------------------------------- */
@@ -429,7 +420,7 @@ static void what_is_gone_is_named(void)
 static void write_person(int person)
 {
     char path[300];
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     struct sma_error error;
     sma_buf_init(&text, 1024 * 1024);
     for (int i = 0; i < FACTS_EACH; i++)
@@ -444,7 +435,6 @@ static void write_person(int person)
     CHECK_OK(sma_sys_make_dirs(sma_sys_real(), path, &error));
     snprintf(path, sizeof path, "%s/memory/users/test%%3Ap%d.md", w.state_dir, person);
     CHECK_OK(sma_sys_write_file_atomic(sma_sys_real(), path, sma_buf_str(&text), 0600, &error));
-    sma_buf_fini(&text);
 }
 
 /* What is given where this person is, in private or in a group, is their own or the group's facts
@@ -482,7 +472,7 @@ static void ask_as(int person, int group)
     CHECK_INT(SMA_MEMORY_SEARCH_COUNT_MAX, count);
 }
 
-static void what_one_has_said_is_given_to_nobody_else(void)
+CASE(what_one_has_said_is_given_to_nobody_else)
 {
     begin(SMA_MEMORY_ALLOW);
     for (int i = 0; i < PEOPLE; i++)
@@ -506,22 +496,6 @@ static void what_one_has_said_is_given_to_nobody_else(void)
         ask_as(i, i % 10);
         ask_as(i, (i + 3) % 10);
     }
-    end();
 }
 
-int main(void)
-{
-    RUN(a_chat_is_read_when_it_is_quiet_and_not_again_too_soon);
-    RUN(a_restart_neither_repeats_nor_forgets);
-    RUN(what_a_summary_stands_for_is_read_once_to_its_end);
-    RUN(a_summary_made_meanwhile_is_read_too);
-    RUN(what_is_put_off_is_not_given_up);
-    RUN(only_what_has_the_right_form_is_kept);
-    RUN(the_chat_decides_who_may_read_it);
-    RUN(proposals_are_told_to_nobody);
-    RUN(the_same_in_other_words_is_one_fact);
-    RUN(old_files_are_offered_once_and_stay);
-    RUN(what_is_gone_is_named);
-    RUN(what_one_has_said_is_given_to_nobody_else);
-    return check_summary();
-}
+CASES_MAIN

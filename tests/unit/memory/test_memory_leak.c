@@ -91,18 +91,17 @@ static void ask_everywhere(struct given *given)
         }
 }
 
-static void nobody_reads_what_was_said_elsewhere(void)
+CASE(nobody_reads_what_was_said_elsewhere)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     setup(&given);
     fill(&given);
     ask_everywhere(&given);
-    teardown(&given);
 }
 
-static void nor_after_the_index_was_made_anew_or_a_file_changed(void)
+CASE(nor_after_the_index_was_made_anew_or_a_file_changed)
 {
-    struct given given;
+    SMA_AUTO(teardown) struct given given;
     char path[256];
     setup(&given);
     fill(&given);
@@ -117,12 +116,6 @@ static void nor_after_the_index_was_made_anew_or_a_file_changed(void)
     for (int g = 0; g < GROUPS; g++)
         ask(&given, 1, g, "tea owner0 private only");
     ask(&given, 1, -1, "tea owner0 private only");
-    teardown(&given);
 }
 
-int main(void)
-{
-    RUN(nobody_reads_what_was_said_elsewhere);
-    RUN(nor_after_the_index_was_made_anew_or_a_file_changed);
-    return check_summary();
-}
+CASES_MAIN

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -177,6 +178,7 @@ static void start_fake(struct harness *harness, const char *const *options)
     harness->fake_pid = fork();
     CHECK(harness->fake_pid >= 0);
     if (harness->fake_pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* else it outlives a failed check, with its output */
         dup2(out[1], 1);
         close(out[0]);
         close(out[1]);

@@ -7,6 +7,7 @@
 
 #include "sma/config.h"
 #include "sma/messages.h"
+#include "support/check.h"
 
 #define HARNESS_RECORD_COUNT_MAX 2048
 
@@ -36,6 +37,7 @@ struct harness;
 struct harness *harness_create(const struct sma_config_llm *llm, const char *const *fake_options);
 /** Ordered shutdown; checks that every question was answered exactly once. */
 void harness_destroy(struct harness *harness);
+ENDING(harness_destroy, struct harness)
 /** Ask with one user text; returns the record's number. */
 size_t harness_ask(struct harness *harness, const char *text);
 /** Ask with one user text at this llm (which must outlive the harness), in the name of this

@@ -82,7 +82,10 @@ static void serve(struct connection *connection)
             server->answer(server->user, number, server->requests[number], response, size);
             pthread_mutex_unlock(&server->lock);
             send_all(connection->fd, response, strlen(response));
+            bool is_last = strstr(response, "\r\nConnection: close\r\n") != NULL;
             free(response);
+            if (is_last) /* an orderly end, which tells nothing of a body without a length */
+                return;
             memmove(connection->bytes, connection->bytes + whole, connection->len - whole);
             connection->len -= whole;
             continue;

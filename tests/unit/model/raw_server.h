@@ -7,6 +7,8 @@
 #ifndef SMA_TEST_RAW_SERVER_H
 #define SMA_TEST_RAW_SERVER_H
 
+#include "support/check.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +25,7 @@ struct raw_server;
 struct raw_server *raw_server_create(raw_answer_fn *answer, void *user);
 struct raw_server *raw_proxy_create(int to_port);
 void raw_server_destroy(struct raw_server *server);
+ENDING(raw_server_destroy, struct raw_server)
 int raw_server_port(const struct raw_server *server);
 size_t raw_server_count(struct raw_server *server);
 /** A copy, valid until the server is destroyed. */

@@ -5,13 +5,14 @@
  */
 #include "harness.h"
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #include <time.h>
 
 #define MS UINT64_C(1000000)
 
-static void all_wires_answer_streamed_and_whole(void)
+CASE(all_wires_answer_streamed_and_whole)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
     for (size_t i = 0; i < SMA_COUNT_OF(apis) * 2; i++) {
@@ -28,7 +29,7 @@ static void all_wires_answer_streamed_and_whole(void)
     }
 }
 
-static void odd_streams_need_no_repetition(void)
+CASE(odd_streams_need_no_repetition)
 {
     static const char *const texts[] = {
         "a [[fault:drip bytes=1]]",
@@ -40,17 +41,16 @@ static void odd_streams_need_no_repetition(void)
         "g [[fault:shortlength]]",
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     size_t records[SMA_COUNT_OF(texts)];
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         records[i] = harness_ask(harness, texts[i]);
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         harness_check_said(harness_wait(harness, records[i]), texts[i]);
     CHECK_INT(SMA_COUNT_OF(texts), harness_requests(harness, NULL));
-    harness_destroy(harness);
 }
 
-static void final_faults_fail_at_once_with_a_remedy(void)
+CASE(final_faults_fail_at_once_with_a_remedy)
 {
     static const struct
     {
@@ -68,7 +68,7 @@ static void final_faults_fail_at_once_with_a_remedy(void)
         {"h [[fault:429 retry-after=600 times=9]]", "asks to wait 600 s", SMA_MODEL_FAILED, 429},
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         const struct harness_record *record =
             harness_wait(harness, harness_ask(harness, cases[i].text));
@@ -81,32 +81,28 @@ static void final_faults_fail_at_once_with_a_remedy(void)
         CHECK(strstr(record->error, "sk-secret") == NULL);
     }
     CHECK_INT(SMA_COUNT_OF(cases), harness_requests(harness, NULL));
-    harness_destroy(harness);
 }
 
-static void an_open_end_after_the_reason_is_accepted(void)
+CASE(an_open_end_after_the_reason_is_accepted)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     const struct harness_record *record =
         harness_wait(harness, harness_ask(harness, "x [[fault:hang ms=5000]]"));
     harness_check_said(record,
                        "x [[fault:hang ms=5000]]"); /* [DONE] came, the end of the body did not */
     CHECK(record->answered_ns - record->asked_ns < 600 * MS * PATIENCE);
-    harness_destroy(harness);
 }
 
-static void cancel_answers_at_once(void)
+CASE(cancel_answers_at_once)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.first_byte_ms = llm.idle_ms = 10000;
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     size_t silent = harness_ask(harness, "x [[fault:silence ms=20000 times=9]]");
     size_t waiting = harness_ask(harness, "y [[fault:429 retry-after=10 times=9]]");
     harness_wait_requests(harness, 2);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t begin_ns = sma_clock_now_ns();
     harness_cancel(harness, silent);
     harness_cancel(harness, waiting);
     const struct harness_record *first = harness_wait(harness, silent),
@@ -117,10 +113,9 @@ static void cancel_answers_at_once(void)
     CHECK(second->answered_ns - begin_ns < 50 * MS * PATIENCE);
     harness_cancel(harness, silent); /* too late: nothing happens */
     harness_check_said(harness_wait(harness, harness_ask(harness, "after")), "after");
-    harness_destroy(harness);
 }
 
-static void draining_cancels_what_is_open(void)
+CASE(draining_cancels_what_is_open)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.first_byte_ms = 10000;
@@ -131,24 +126,23 @@ static void draining_cancels_what_is_open(void)
     harness_destroy(harness); /* checks that both were answered */
 }
 
-static void connections_are_used_again(void)
+CASE(connections_are_used_again)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     for (int i = 0; i < 20; i++)
         harness_check_said(harness_wait(harness, harness_ask(harness, "again")), "again");
     size_t connections = 0;
     CHECK_INT(20, harness_requests(harness, &connections));
     CHECK_INT(1, connections);
-    harness_destroy(harness);
 }
 
-static void sixty_four_requests_run_side_by_side(void)
+CASE(sixty_four_requests_run_side_by_side)
 {
     static const char *const options[] = {"--delay-ms", "200", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.first_byte_ms = 10000;
-    struct harness *harness = harness_create(&llm, options);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, options);
     size_t records[64];
     char text[32];
     for (size_t i = 0; i < 64; i++) {
@@ -164,14 +158,13 @@ static void sixty_four_requests_run_side_by_side(void)
     }
     CHECK(last_ns - harness_get(harness, records[0])->asked_ns <
           10000 * MS); /* one after the other: 12.8 s */
-    harness_destroy(harness);
 }
 
-static void text_is_shown_while_it_comes(void)
+CASE(text_is_shown_while_it_comes)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.idle_ms = 5000;
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     static const char text[] =
         "[[plain]] a long text that comes in many pieces, slowly, one after the other "
         "[[fault:drip bytes=40 ms=10]]";
@@ -184,59 +177,40 @@ static void text_is_shown_while_it_comes(void)
     record = harness_wait(harness, harness_ask(harness, "sent text [[fault:drip bytes=40 ms=10]]"));
     CHECK(record->delta_count >= 1);
     CHECK(record->is_delta_send);
-    harness_destroy(harness);
 }
 
-static void an_unreachable_server_is_named(void)
+CASE(an_unreachable_server_is_named)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     harness_check_said(harness_wait(harness, harness_ask(harness, "first")), "first");
     harness_kill_fake(harness);
     const struct harness_record *record = harness_wait(harness, harness_ask(harness, "second"));
     CHECK_INT(SMA_MODEL_FAILED, record->status);
     CHECK(strstr(record->error, "cannot reach http://127.0.0.1:") != NULL);
     CHECK(strstr(record->error, "check llm.baseUrl") != NULL);
-    harness_destroy(harness);
 }
 
-static void nothing_configured_is_said(void)
+CASE(nothing_configured_is_said)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.base_url = "";
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     const struct harness_record *record = harness_wait(harness, harness_ask(harness, "hello"));
     CHECK_INT(SMA_MODEL_FAILED, record->status);
     CHECK(strstr(record->error, "no language model is configured") != NULL);
-    harness_destroy(harness);
 }
 
-static void an_idle_actor_sleeps(void)
+CASE(an_idle_actor_sleeps)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     harness_check_said(harness_wait(harness, harness_ask(harness, "hello")), "hello");
     struct timespec pause = {.tv_nsec = 300000000};
     nanosleep(&pause, NULL); /* the absence of events is what is measured: only time can show it */
     long before = harness_wakeups(harness);
     nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
     CHECK_INT(before, harness_wakeups(harness));
-    harness_destroy(harness);
 }
 
-int main(void)
-{
-    RUN(all_wires_answer_streamed_and_whole);
-    RUN(odd_streams_need_no_repetition);
-    RUN(final_faults_fail_at_once_with_a_remedy);
-    RUN(an_open_end_after_the_reason_is_accepted);
-    RUN(cancel_answers_at_once);
-    RUN(draining_cancels_what_is_open);
-    RUN(connections_are_used_again);
-    RUN(sixty_four_requests_run_side_by_side);
-    RUN(text_is_shown_while_it_comes);
-    RUN(an_unreachable_server_is_named);
-    RUN(nothing_configured_is_said);
-    RUN(an_idle_actor_sleeps);
-    return check_summary();
-}
+CASES_MAIN

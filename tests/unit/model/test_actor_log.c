@@ -47,9 +47,9 @@ static json_t *details_of(const char *block)
     return details;
 }
 
-static void a_question_and_its_answer_leave_two_blocks(void)
+CASE(a_question_and_its_answer_leave_two_blocks)
 {
-    struct harness *harness = open_harness(true);
+    SMA_AUTO(harness_destroyp) struct harness *harness = open_harness(true);
     size_t number = harness_ask(harness, "what is the time");
     (void)harness_wait(harness, number);
     char *request = block_of(harness, "REQUEST"), *response = block_of(harness, "RESPONSE");
@@ -72,29 +72,26 @@ static void a_question_and_its_answer_leave_two_blocks(void)
     json_decref(said);
     free(request);
     free(response);
-    harness_destroy(harness);
 }
 
-static void a_system_text_is_written_once(void)
+CASE(a_system_text_is_written_once)
 {
-    struct harness *harness = open_harness(true);
+    SMA_AUTO(harness_destroyp) struct harness *harness = open_harness(true);
     for (int i = 0; i < 3; i++)
         (void)harness_wait(harness, harness_ask(harness, "again"));
     while (harness_log_count(harness, "RESPONSE END") < 3)
         ;
     CHECK_INT(1, harness_log_count(harness, "You are a test."));
     CHECK_INT(2, harness_log_count(harness, "as in llm-"));
-    harness_destroy(harness);
 }
 
-static void nothing_is_written_when_it_is_not_wanted(void)
+CASE(nothing_is_written_when_it_is_not_wanted)
 {
-    struct harness *harness = open_harness(false);
+    SMA_AUTO(harness_destroyp) struct harness *harness = open_harness(false);
     (void)harness_wait(harness, harness_ask(harness, "private"));
     harness_wait_log(harness, "model_call");
     CHECK_INT(0, harness_log_count(harness, "private"));
     CHECK_INT(0, harness_log_count(harness, "===== LLM"));
-    harness_destroy(harness);
 }
 
 static void answer_shortly(void *user, size_t number, const char *request, char *response,
@@ -107,7 +104,7 @@ static void answer_shortly(void *user, size_t number, const char *request, char 
 }
 
 /* Secrets at every distance from where texts are cut. */
-static void no_part_of_a_secret_stays_at_a_cut(void)
+CASE(no_part_of_a_secret_stays_at_a_cut)
 {
     setenv("SMA_LOG_LLM_PAYLOAD", "1", 1);
     struct raw_server *server =
@@ -143,7 +140,7 @@ static void no_part_of_a_secret_stays_at_a_cut(void)
     unsetenv("SMA_LOG_LLM_PAYLOAD");
 }
 
-static void blocks_are_bounded_and_say_so(void)
+CASE(blocks_are_bounded_and_say_so)
 {
     setenv("SMA_LOG_LLM_PAYLOAD", "1", 1);
     struct harness *harness = open_harness(true);
@@ -174,12 +171,4 @@ static void blocks_are_bounded_and_say_so(void)
     unsetenv("SMA_LOG_LLM_PAYLOAD");
 }
 
-int main(void)
-{
-    RUN(a_question_and_its_answer_leave_two_blocks);
-    RUN(a_system_text_is_written_once);
-    RUN(nothing_is_written_when_it_is_not_wanted);
-    RUN(no_part_of_a_secret_stays_at_a_cut);
-    RUN(blocks_are_bounded_and_say_so);
-    return check_summary();
-}
+CASES_MAIN

@@ -62,7 +62,7 @@ static size_t ask(struct harness *harness, const struct sma_config_llm *llm, con
     return record;
 }
 
-static void each_wire_sends_a_picture(void)
+CASE(each_wire_sends_a_picture)
 {
     write_png(400000);
     for (int api = SMA_LLM_CHAT; api <= SMA_LLM_MESSAGES; api++) {
@@ -81,22 +81,21 @@ static void each_wire_sends_a_picture(void)
     }
 }
 
-static void a_picture_goes_out_again_with_each_repetition(void)
+CASE(a_picture_goes_out_again_with_each_repetition)
 {
     static const char *const texts[] = {"a [[fault:503 retry-after-ms=20 times=2]]",
                                         "b [[fault:reset]]", "c [[fault:cut]]",
                                         "d [[fault:silence ms=9000]]"};
     struct sma_config_llm llm = harness_llm(SMA_LLM_MESSAGES);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     llm.base_url = harness_url(harness);
-    write_png(3000000);
+    write_png(600000);
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
-        harness_check_said(
-            harness_wait(harness, ask(harness, &llm, "image/png", texts[i], 3000000)), texts[i]);
-    harness_destroy(harness);
+        harness_check_said(harness_wait(harness, ask(harness, &llm, "image/png", texts[i], 600000)),
+                           texts[i]);
 }
 
-static void refusals_say_what_is_refused(void)
+CASE(refusals_say_what_is_refused)
 {
     const char *const blind[] = {"--blind", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
@@ -117,12 +116,12 @@ static void refusals_say_what_is_refused(void)
     harness_destroy(harness);
 }
 
-static void glm_takes_bare_base64(void)
+CASE(glm_takes_bare_base64)
 {
     const char *const glm[] = {"--profile", "glm", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.model = "glm-5.3-flash";
-    struct harness *harness = harness_create(&llm, glm);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, glm);
     llm.base_url = harness_url(harness);
     write_png(4000);
     const struct harness_record *record =
@@ -133,13 +132,12 @@ static void glm_takes_bare_base64(void)
     record = harness_wait(harness, ask(harness, &llm, "image/png", "hi", 4000));
     is_bare = false;
     CHECK_INT(SMA_MODEL_OK, record->status);
-    harness_destroy(harness);
 }
 
-static void what_is_gone_or_changed_is_named(void)
+CASE(what_is_gone_or_changed_is_named)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     llm.base_url = harness_url(harness);
     write_png(4000);
     const struct harness_record *record =
@@ -158,15 +156,14 @@ static void what_is_gone_or_changed_is_named(void)
     CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
     CHECK_TEXT(path, record->refused);
     CHECK_INT(0, harness_requests(harness, NULL)); /* nothing of it has left */
-    harness_destroy(harness);
 }
 
 /* Of the length that it had: as a power cut leaves it, or made to end the string it stands in. */
-static void what_is_no_base64_is_named(void)
+CASE(what_is_no_base64_is_named)
 {
     static const char *const others[] = {"\0\0\0\0", "\"}]}"};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     llm.base_url = harness_url(harness);
     for (size_t i = 0; i < SMA_COUNT_OF(others); i++) {
         write_png(400000);
@@ -179,10 +176,9 @@ static void what_is_no_base64_is_named(void)
         CHECK_INT(SMA_MODEL_FAILURE_FILE, record->trouble);
         CHECK_TEXT(path, record->refused);
     }
-    harness_destroy(harness);
 }
 
-static void the_log_shows_no_bytes(void)
+CASE(the_log_shows_no_bytes)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.logs_messages = true;
@@ -208,10 +204,10 @@ static void answer(void *user, size_t number, const char *request, char *respons
         raw_say(response, size, "ok");
 }
 
-static void every_byte_is_that_of_the_file(void)
+CASE(every_byte_is_that_of_the_file)
 {
     static const char start[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"";
-    struct raw_server *server = raw_server_create(answer, NULL);
+    SMA_AUTO(raw_server_destroyp) struct raw_server *server = raw_server_create(answer, NULL);
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     char url[64];
     snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", raw_server_port(server));
@@ -244,7 +240,6 @@ static void every_byte_is_that_of_the_file(void)
     }
     free(file);
     harness_destroy(harness);
-    raw_server_destroy(server);
 }
 
 /* -- memory ------------------------------------------------------------------------------------ */
@@ -272,13 +267,13 @@ static void forget_peak(void)
 
 /* The promise is 1.15 times its bytes. It is read when the network has room: a sixth, for what else
  * the program does meanwhile. */
-static void a_picture_is_never_in_memory_as_a_whole(void)
+CASE(a_picture_is_never_in_memory_as_a_whole)
 {
     const char *const lax[] = {"--lax", NULL};
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.first_byte_ms = llm.total_ms =
         PATIENCE_AWAIT_MS - 1000; /* the other side has to take it in */
-    struct harness *harness = harness_create(&llm, lax);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, lax);
     llm.base_url = harness_url(harness);
     write_png(LARGE_BYTES);
     harness_check_said(harness_wait(harness, ask(harness, &llm, "image/png", "a", LARGE_BYTES)),
@@ -288,7 +283,6 @@ static void a_picture_is_never_in_memory_as_a_whole(void)
     harness_check_said(harness_wait(harness, ask(harness, &llm, "image/png", "b", LARGE_BYTES)),
                        "b");
     CHECK(peak_kb() - before_kb < LARGE_BYTES / 1024 / 6);
-    harness_destroy(harness);
 }
 
 int main(void)
@@ -296,15 +290,7 @@ int main(void)
     snprintf(folder, sizeof folder, "/tmp/sma-parts-XXXXXX");
     CHECK(mkdtemp(folder) != NULL);
     snprintf(path, sizeof path, "%s/%s.b64", folder, HASH);
-    RUN(each_wire_sends_a_picture);
-    RUN(a_picture_goes_out_again_with_each_repetition);
-    RUN(refusals_say_what_is_refused);
-    RUN(glm_takes_bare_base64);
-    RUN(what_is_gone_or_changed_is_named);
-    RUN(what_is_no_base64_is_named);
-    RUN(the_log_shows_no_bytes);
-    RUN(every_byte_is_that_of_the_file);
-    RUN(a_picture_is_never_in_memory_as_a_whole);
+    check_run_cases(NULL);
     (void)unlink(path);
     (void)rmdir(folder);
     return check_summary();

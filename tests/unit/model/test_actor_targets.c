@@ -91,9 +91,9 @@ static const struct harness_record *ask_world(struct key_world *world, const cha
     return harness_wait(world->harness, harness_ask_at(world->harness, &world->llm, chat, "hi"));
 }
 
-static void a_chat_keeps_its_key_and_chats_share_them(void)
+CASE(a_chat_keeps_its_key_and_chats_share_them)
 {
-    struct key_world world;
+    SMA_AUTO(close_world) struct key_world world;
     open_world(&world, (struct moods){.headers = ""});
     for (int chat = 0; chat < 40; chat++) {
         char name[32];
@@ -110,10 +110,9 @@ static void a_chat_keeps_its_key_and_chats_share_them(void)
     for (size_t i = 0; i < 3; i++)
         moved += world.moods.counts[i] != before[i];
     CHECK_INT(1, moved);
-    close_world(&world);
 }
 
-static void a_refused_key_gives_way_at_once(void)
+CASE(a_refused_key_gives_way_at_once)
 {
     static const int statuses[] = {401, 402, 403, 429};
     for (size_t i = 0; i < SMA_COUNT_OF(statuses); i++) {
@@ -135,7 +134,7 @@ static void a_refused_key_gives_way_at_once(void)
     }
 }
 
-static void when_all_keys_rest_the_first_return_is_told(void)
+CASE(when_all_keys_rest_the_first_return_is_told)
 {
     static const struct
     {
@@ -166,9 +165,9 @@ static void when_all_keys_rest_the_first_return_is_told(void)
     }
 }
 
-static void another_configuration_tries_refused_keys_again(void)
+CASE(another_configuration_tries_refused_keys_again)
 {
-    struct key_world world;
+    SMA_AUTO(close_world) struct key_world world;
     open_world(&world, (struct moods){.status = {402, 402, 402}});
     CHECK_INT(SMA_MODEL_FAILURE_QUOTA, ask_world(&world, "chat")->trouble);
     for (size_t i = 0; i < 3; i++)
@@ -176,12 +175,11 @@ static void another_configuration_tries_refused_keys_again(void)
     struct sma_config config = {.llm = world.llm};
     harness_reload(world.harness, &config);
     CHECK_INT(SMA_MODEL_OK, ask_world(&world, "chat")->status);
-    close_world(&world);
 }
 
-static void no_key_is_shown(void)
+CASE(no_key_is_shown)
 {
-    struct key_world world;
+    SMA_AUTO(close_world) struct key_world world;
     open_world(&world, (struct moods){.status = {401, 401, 401},
                                       .body = "{\"error\":{\"message\":\"bad sk-key-one-1 and "
                                               "sk-key-two-2, sk-key-three-3\"}}"});
@@ -192,11 +190,10 @@ static void no_key_is_shown(void)
     CHECK(strstr(record->error, "sk-key") == NULL);
     harness_wait_log(world.harness, "\"outcome\":\"auth\"");
     CHECK_INT(0, harness_log_count(world.harness, "sk-key"));
-    close_world(&world);
 }
 
 /* -- targets ----------------------------------------------------------------------------------- */
-static void every_question_goes_where_its_llm_says(void)
+CASE(every_question_goes_where_its_llm_says)
 {
     struct sma_config_llm chat = harness_llm(SMA_LLM_CHAT),
                           messages = harness_llm(SMA_LLM_MESSAGES),
@@ -207,7 +204,7 @@ static void every_question_goes_where_its_llm_says(void)
                                      .base_url = "",
                                      .api_key = "",
                                      .is_stream = true};
-    struct harness *harness = harness_create(&chat, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&chat, NULL);
     chat.base_url = messages.base_url = responses.base_url = harness_url(harness);
     const struct sma_config_llm *const all[] = {&chat, &messages, &offline, &responses};
     size_t records[12];
@@ -216,10 +213,9 @@ static void every_question_goes_where_its_llm_says(void)
     for (size_t i = 0; i < SMA_COUNT_OF(records); i++)
         harness_check_said(harness_wait(harness, records[i]), "hello");
     CHECK_INT(9, harness_requests(harness, NULL));
-    harness_destroy(harness);
 }
 
-static void an_actor_that_began_offline_reaches_the_network_later(void)
+CASE(an_actor_that_began_offline_reaches_the_network_later)
 {
     struct sma_config_llm offline = {.api = SMA_LLM_OFFLINE,
                                      .provider = "offline",
@@ -227,7 +223,7 @@ static void an_actor_that_began_offline_reaches_the_network_later(void)
                                      .base_url = "",
                                      .api_key = "",
                                      .is_stream = true};
-    struct harness *harness = harness_create(&offline, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&offline, NULL);
     harness_check_said(harness_wait(harness, harness_ask(harness, "one")), "one");
     struct sma_config config = {.llm = harness_llm(SMA_LLM_MESSAGES)};
     config.llm.base_url = harness_url(harness);
@@ -240,14 +236,13 @@ static void an_actor_that_began_offline_reaches_the_network_later(void)
                        "three");
     CHECK_INT(1, harness_requests(harness, NULL));
     CHECK_INT(0, harness_log_count(harness, "restart"));
-    harness_destroy(harness);
 }
 
-static void a_reload_under_way_leaves_open_questions_alone(void)
+CASE(a_reload_under_way_leaves_open_questions_alone)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.first_byte_ms = 20000;
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     size_t slow = harness_ask(harness, "slow [[fault:silence ms=400]]");
     harness_wait_requests(harness, 1);
     struct sma_config config = {.llm = harness_llm(SMA_LLM_RESPONSES)};
@@ -256,10 +251,9 @@ static void a_reload_under_way_leaves_open_questions_alone(void)
     harness_check_said(harness_wait(harness, harness_ask_at(harness, &config.llm, "", "new")),
                        "new");
     harness_check_said(harness_wait(harness, slow), "slow [[fault:silence ms=400]]");
-    harness_destroy(harness);
 }
 
-static void targets_are_bounded(void)
+CASE(targets_are_bounded)
 {
     enum
     {
@@ -267,7 +261,7 @@ static void targets_are_bounded(void)
     };
     static struct sma_config_llm many[COUNT];
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     for (size_t i = 0; i < COUNT; i++) {
         many[i] = llm;
         many[i].base_url = harness_url(harness);
@@ -278,7 +272,6 @@ static void targets_are_bounded(void)
     size_t connections = 0;
     CHECK_INT(COUNT + 1, harness_requests(harness, &connections));
     CHECK_INT(1, connections); /* one network for all */
-    harness_destroy(harness);
 }
 
 /* -- headers and proxies ----------------------------------------------------------------------- */
@@ -299,10 +292,11 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-static void extra_headers_go_out_and_take_the_place_of_ours(void)
+CASE(extra_headers_go_out_and_take_the_place_of_ours)
 {
     static const char *const extra[] = {"X-Session: abc", "authorization: Token secret-of-mine",
                                         "HTTP-Referer: https://example.org"};
+    SMA_AUTO(raw_server_destroyp)
     struct raw_server *server = raw_server_create(answer_always, NULL);
     char url[64];
     struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
@@ -317,10 +311,9 @@ static void extra_headers_go_out_and_take_the_place_of_ours(void)
     CHECK_INT(0, count_of(request, "sk-secret-key"));
     CHECK_INT(1, count_of(request, "\r\ncontent-type:"));
     harness_destroy(harness);
-    raw_server_destroy(server);
 }
 
-static void a_proxy_leads_where_the_configuration_says(void)
+CASE(a_proxy_leads_where_the_configuration_says)
 {
     static const char *const schemes[] = {"http", "socks5h"};
     for (size_t i = 0; i < SMA_COUNT_OF(schemes); i++) {
@@ -343,11 +336,11 @@ static void a_proxy_leads_where_the_configuration_says(void)
     }
 }
 
-static void the_environment_s_proxy_is_never_taken(void)
+CASE(the_environment_s_proxy_is_never_taken)
 {
     static const char *const names[] = {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY",
                                         "https_proxy"};
-    struct raw_server *proxy = raw_proxy_create(1);
+    SMA_AUTO(raw_server_destroyp) struct raw_server *proxy = raw_proxy_create(1);
     char value[64];
     snprintf(value, sizeof value, "http://127.0.0.1:%d", raw_server_port(proxy));
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
@@ -365,16 +358,14 @@ static void the_environment_s_proxy_is_never_taken(void)
     harness_destroy(harness);
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
         unsetenv(names[i]);
-    raw_server_destroy(proxy);
 }
 
-static void what_runs_on_this_machine_needs_no_proxy(void)
+CASE(what_runs_on_this_machine_needs_no_proxy)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
     llm.proxy = "http://127.0.0.1:1";
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     harness_check_said(harness_wait(harness, harness_ask(harness, "direct")), "direct");
-    harness_destroy(harness);
 }
 
 /* -- hangs and usage --------------------------------------------------------------------------- */
@@ -387,9 +378,9 @@ static void stay_silent(void *user, size_t number, const char *request, char *re
     response[0] = '\0';
 }
 
-static void a_hang_is_repeated_once_on_a_new_connection(void)
+CASE(a_hang_is_repeated_once_on_a_new_connection)
 {
-    struct raw_server *server = raw_server_create(stay_silent, NULL);
+    SMA_AUTO(raw_server_destroyp) struct raw_server *server = raw_server_create(stay_silent, NULL);
     char url[64];
     struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
     llm.connect_ms = 5000;
@@ -404,7 +395,6 @@ static void a_hang_is_repeated_once_on_a_new_connection(void)
     CHECK(took_ns >= 800 * MS); /* the time to connect is not waited for twice */
     CHECK(took_ns < 800 * MS + 1500 * MS * PATIENCE);
     harness_destroy(harness);
-    raw_server_destroy(server);
 }
 
 static void break_then_say(void *user, size_t number, const char *request, char *response,
@@ -420,12 +410,70 @@ static void break_then_say(void *user, size_t number, const char *request, char 
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half of it\"}}],\"usage\":"
         "{\"prompt_tokens\":40,\"completion_tokens\":3}}\n\n";
     snprintf(response, size,
-             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n%s",
-             strlen(part), part);
+             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n%s",
+             part); /* no length, no last chunk: nobody knows whether that was all */
 }
 
-static void usage_is_of_all_attempts_together(void)
+/* The end is left out, but the body has the length that was told. */
+static void end_without_a_word(void *user, size_t number, const char *request, char *response,
+                               size_t size)
 {
+    (void)user, (void)number, (void)request;
+    static const char whole[] = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"All of "
+                                "it.\"}}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":"
+                                "\"40\",\"completion_tokens\":3}}\n\n";
+    snprintf(response, size,
+             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n%s",
+             strlen(whole), whole);
+}
+
+/* The first request is at work for long; another one is told so, and goes when that is over. */
+static void be_busy(void *user, size_t number, const char *request, char *response, size_t size)
+{
+    (void)user, (void)request;
+    response[0] = '\0';
+    if (number == 1)
+        raw_fail(response, size, 503, "", "{\"error\":\"server busy, please try again\"}");
+    else if (number > 1)
+        raw_say(response, size, "Now.");
+}
+
+CASE(a_server_that_is_busy_is_asked_one_at_a_time)
+{
+    SMA_AUTO(raw_server_destroyp) struct raw_server *server = raw_server_create(be_busy, NULL);
+    char url[64];
+    struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
+    llm.first_byte_ms = 600;
+    struct harness *harness = harness_create(&llm, NULL);
+    size_t records[] = {harness_ask(harness, "one"), harness_ask(harness, "two")};
+    for (size_t i = 0; i < 2; i++) {
+        const struct harness_record *record = harness_wait(harness, records[i]);
+        CHECK_INT(SMA_MODEL_OK, record->status);
+        CHECK_TEXT("Now.", record->text);
+    }
+    /* The one that was told was not asked again before the other one was over. */
+    CHECK_INT(4, raw_server_count(server));
+    harness_destroy(harness);
+}
+
+CASE(an_end_that_a_server_leaves_out_is_an_end)
+{
+    SMA_AUTO(raw_server_destroyp)
+    struct raw_server *server = raw_server_create(end_without_a_word, NULL);
+    char url[64];
+    struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
+    struct harness *harness = harness_create(&llm, NULL);
+    const struct harness_record *record = harness_wait(harness, harness_ask(harness, "hi"));
+    CHECK_INT(SMA_MODEL_OK, record->status);
+    CHECK_TEXT("All of it.", record->text);
+    CHECK_INT(1, record->usage.request_count);
+    CHECK_INT(40, record->usage.input); /* numbers as text are numbers */
+    harness_destroy(harness);
+}
+
+CASE(usage_is_of_all_attempts_together)
+{
+    SMA_AUTO(raw_server_destroyp)
     struct raw_server *server = raw_server_create(break_then_say, NULL);
     char url[64];
     struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
@@ -438,7 +486,6 @@ static void usage_is_of_all_attempts_together(void)
     CHECK_INT(60, record->usage.cached);
     CHECK_INT(3 + 7, record->usage.output);
     harness_destroy(harness);
-    raw_server_destroy(server);
 }
 
 /* Half an answer, with this event at its end, and no end of the body but for a break. */
@@ -455,10 +502,12 @@ static void say_half(void *user, size_t number, const char *request, char *respo
     (void)request;
     static const char part[] =
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half of it\"}}]}\n\n";
-    snprintf(
-        response, size,
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %zu\r\n\r\n%s%s",
-        strlen(part) + strlen(half->last) + (half->is_broken ? 0 : 1000), part, half->last);
+    char length[64] = "Connection: close"; /* nobody knows whether that was all */
+    if (!half->is_broken)
+        snprintf(length, sizeof length, "Content-Length: %zu",
+                 strlen(part) + strlen(half->last) + 1000);
+    snprintf(response, size, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n%s\r\n\r\n%s%s",
+             length, part, half->last);
 }
 
 #define COUNTED \
@@ -493,7 +542,7 @@ static void check_half(const struct half *half, bool is_cancelled, uint64_t inpu
     raw_server_destroy(server);
 }
 
-static void what_a_failed_attempt_has_used_is_what_was_said(void)
+CASE(what_a_failed_attempt_has_used_is_what_was_said)
 {
     check_half(&(struct half){COUNTED, true}, false, 40, 3);  /* broken */
     check_half(&(struct half){COUNTED, false}, false, 40, 3); /* stalled */
@@ -525,8 +574,9 @@ static void say_without_counts(void *user, size_t number, const char *request, c
 }
 
 /* Budgets are settled with what was used: who counts nothing would never use one up. */
-static void what_a_provider_does_not_count_is_guessed(void)
+CASE(what_a_provider_does_not_count_is_guessed)
 {
+    SMA_AUTO(raw_server_destroyp)
     struct raw_server *server = raw_server_create(say_without_counts, NULL);
     char url[64], text[4001];
     struct sma_config_llm llm = llm_at(raw_server_port(server), url, sizeof url);
@@ -543,13 +593,12 @@ static void what_a_provider_does_not_count_is_guessed(void)
         CHECK(record->usage.cost_nano >= 1000 * 1000);
     }
     harness_destroy(harness);
-    raw_server_destroy(server);
 }
 
-static void every_call_leaves_one_line(void)
+CASE(every_call_leaves_one_line)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     struct sma_config_llm named = llm;
     named.base_url = harness_url(harness);
     (void)harness_wait(harness, harness_ask_at(harness, &named, "telegram:7", "hello"));
@@ -561,7 +610,6 @@ static void every_call_leaves_one_line(void)
     CHECK_INT(1, harness_log_count(harness, "\"outcome\":\"ok\",\"attempts\":1,\"firstTokenMs\":"));
     CHECK_INT(1, harness_log_count(harness, "\"status\":401"));
     CHECK_INT(2, harness_log_count(harness, "\"target\":\"chat 127.0.0.1:"));
-    harness_destroy(harness);
 }
 
 static bool has_trouble(const char *text)
@@ -574,10 +622,10 @@ static bool has_trouble(const char *text)
     return has;
 }
 
-static void status_tells_the_trouble_of_a_target_until_it_answers(void)
+CASE(status_tells_the_trouble_of_a_target_until_it_answers)
 {
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, NULL);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, NULL);
     struct sma_config_llm main_llm = llm, fallback = llm;
     main_llm.base_url = fallback.base_url = harness_url(harness);
     (void)harness_wait(harness, harness_ask_at(harness, &main_llm, "", "x [[fault:401 times=1]]"));
@@ -589,7 +637,6 @@ static void status_tells_the_trouble_of_a_target_until_it_answers(void)
     (void)harness_wait(harness, harness_ask_at(harness, &main_llm, "two", "hi"));
     harness_wait_log(harness, "\"chatKey\":\"two\"");
     CHECK(!has_trouble("\"model\""));
-    harness_destroy(harness);
 }
 
 /* The body of an error that never ends; user: how much of it comes. */
@@ -609,7 +656,7 @@ static void answer_endless_error(void *user, size_t number, const char *request,
 
 /* Of an error the status says the most: neither a slow body nor an endless one holds the slot of
  * the run. */
-static void an_error_without_an_end_is_an_error_all_the_same(void)
+CASE(an_error_without_an_end_is_an_error_all_the_same)
 {
     static const struct
     {
@@ -636,27 +683,4 @@ static void an_error_without_an_end_is_an_error_all_the_same(void)
     }
 }
 
-int main(void)
-{
-    RUN(status_tells_the_trouble_of_a_target_until_it_answers);
-    RUN(a_chat_keeps_its_key_and_chats_share_them);
-    RUN(a_refused_key_gives_way_at_once);
-    RUN(when_all_keys_rest_the_first_return_is_told);
-    RUN(another_configuration_tries_refused_keys_again);
-    RUN(no_key_is_shown);
-    RUN(every_question_goes_where_its_llm_says);
-    RUN(an_actor_that_began_offline_reaches_the_network_later);
-    RUN(a_reload_under_way_leaves_open_questions_alone);
-    RUN(targets_are_bounded);
-    RUN(extra_headers_go_out_and_take_the_place_of_ours);
-    RUN(a_proxy_leads_where_the_configuration_says);
-    RUN(the_environment_s_proxy_is_never_taken);
-    RUN(what_runs_on_this_machine_needs_no_proxy);
-    RUN(a_hang_is_repeated_once_on_a_new_connection);
-    RUN(an_error_without_an_end_is_an_error_all_the_same);
-    RUN(usage_is_of_all_attempts_together);
-    RUN(what_a_failed_attempt_has_used_is_what_was_said);
-    RUN(what_a_provider_does_not_count_is_guessed);
-    RUN(every_call_leaves_one_line);
-    return check_summary();
-}
+CASES_MAIN

@@ -47,10 +47,10 @@ static size_t ask(struct world *world, const char *text)
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */
-static void a_server_is_reached_by_http2_over_tls(void)
+CASE(a_server_is_reached_by_http2_over_tls)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t connections = 0;
     open_world(&world, "good");
     static struct sma_config_llm llms[6]; /* outlive the harness */
@@ -63,12 +63,11 @@ static void a_server_is_reached_by_http2_over_tls(void)
     }
     CHECK_INT(6, tls_front_requests(&world.front, &connections));
     CHECK_INT(1, connections);
-    close_world(&world);
 }
 
-static void streams_share_a_connection(void)
+CASE(streams_share_a_connection)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t records[40], connections = 0;
     char text[80];
     open_world(&world, "good");
@@ -83,17 +82,16 @@ static void streams_share_a_connection(void)
     }
     CHECK_INT(41, tls_front_requests(&world.front, &connections));
     CHECK_INT(1, connections);
-    close_world(&world);
 }
 
-static void troubles_of_one_stream_are_its_own(void)
+CASE(troubles_of_one_stream_are_its_own)
 {
     static const char *const texts[] = {
         "a [[fault:cut]]",          "b [[fault:503 retry-after-ms=20]]", "c [[fault:reset]]",
         "d [[fault:error200]]",     "e [[fault:429 retry-after-ms=20]]", "f [[fault:garbage]]",
         "g [[fault:hang ms=9000]]",
     };
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t records[SMA_COUNT_OF(texts)];
     open_world(&world, "good");
     harness_check_said(harness_wait(world.harness, ask(&world, "first")), "first");
@@ -101,12 +99,11 @@ static void troubles_of_one_stream_are_its_own(void)
         records[i] = ask(&world, texts[i]);
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         harness_check_said(harness_wait(world.harness, records[i]), texts[i]);
-    close_world(&world);
 }
 
-static void a_cancelled_stream_leaves_the_others_alone(void)
+CASE(a_cancelled_stream_leaves_the_others_alone)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t connections = 0;
     open_world(&world, "good");
     harness_check_said(harness_wait(world.harness, ask(&world, "first")), "first");
@@ -119,14 +116,13 @@ static void a_cancelled_stream_leaves_the_others_alone(void)
     harness_check_said(harness_wait(world.harness, ask(&world, "after")), "after");
     (void)tls_front_requests(&world.front, &connections);
     CHECK_INT(1, connections);
-    close_world(&world);
 }
 
 /* SIGHUP: another worker takes new connections, the old one says GOAWAY and ends when its streams
  * have. */
-static void goaway_in_the_middle_of_a_stream_loses_nothing(void)
+CASE(goaway_in_the_middle_of_a_stream_loses_nothing)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t connections = 0;
     open_world(&world, "good");
     harness_check_said(harness_wait(world.harness, ask(&world, "first")), "first");
@@ -143,13 +139,12 @@ static void goaway_in_the_middle_of_a_stream_loses_nothing(void)
     harness_check_said(harness_wait(world.harness, ask(&world, "after")), "after");
     (void)tls_front_requests(&world.front, &connections);
     CHECK(connections >= 2); /* it did go away */
-    close_world(&world);
 }
 
 /* A dead connection of HTTP/2 would take every request after it, too. */
-static void after_a_hang_the_repeat_takes_another_connection(void)
+CASE(after_a_hang_the_repeat_takes_another_connection)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     size_t connections = 0;
     open_world(&world, "good");
     world.llm.first_byte_ms = 300 * PATIENCE;
@@ -164,7 +159,6 @@ static void after_a_hang_the_repeat_takes_another_connection(void)
     CHECK_TEXT(other, harness_wait(world.harness, slow)->text);
     (void)tls_front_requests(&world.front, &connections);
     CHECK_INT(2, connections);
-    close_world(&world);
 }
 
 static void check_refused(const struct harness_record *record, const char *part)
@@ -178,16 +172,15 @@ static void check_refused(const struct harness_record *record, const char *part)
     CHECK_INT(1, record->usage.request_count); /* not repeated */
 }
 
-static void a_certificate_of_another_host_is_refused(void)
+CASE(a_certificate_of_another_host_is_refused)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, "other");
     check_refused(harness_wait(world.harness, ask(&world, "x")), "certificate");
     CHECK_INT(0, harness_requests(world.harness, NULL)); /* the key has not left */
-    close_world(&world);
 }
 
-static void an_authority_nobody_trusts_is_refused(void)
+CASE(an_authority_nobody_trusts_is_refused)
 {
     tls_front_trust("stranger");
     struct world world;
@@ -202,12 +195,12 @@ static void an_authority_nobody_trusts_is_refused(void)
     tls_front_trust("ca");
 }
 
-static void a_proxy_carries_tls_unseen(void)
+CASE(a_proxy_carries_tls_unseen)
 {
     struct world world;
     char proxy_url[64], url[64];
     open_world(&world, "good");
-    struct raw_server *proxy = raw_proxy_create(world.front.port);
+    SMA_AUTO(raw_server_destroyp) struct raw_server *proxy = raw_proxy_create(world.front.port);
     snprintf(proxy_url, sizeof proxy_url, "http://127.0.0.1:%d", raw_server_port(proxy));
     snprintf(url, sizeof url, "https://model.invalid:%d/v1", world.front.port);
     world.llm.base_url = url;
@@ -217,21 +210,12 @@ static void a_proxy_carries_tls_unseen(void)
     CHECK(strncmp(raw_server_request(proxy, 0), "CONNECT model.invalid:", 22) == 0);
     CHECK(strstr(raw_server_request(proxy, 0), "sk-secret") == NULL);
     close_world(&world);
-    raw_server_destroy(proxy);
 }
 
 int main(void)
 {
     tls_front_init("IP:127.0.0.1,DNS:model.invalid");
-    RUN(a_server_is_reached_by_http2_over_tls);
-    RUN(streams_share_a_connection);
-    RUN(troubles_of_one_stream_are_its_own);
-    RUN(a_cancelled_stream_leaves_the_others_alone);
-    RUN(goaway_in_the_middle_of_a_stream_loses_nothing);
-    RUN(after_a_hang_the_repeat_takes_another_connection);
-    RUN(a_certificate_of_another_host_is_refused);
-    RUN(an_authority_nobody_trusts_is_refused);
-    RUN(a_proxy_carries_tls_unseen);
+    check_run_cases(NULL);
     tls_front_fini();
     return check_summary();
 }

@@ -81,7 +81,7 @@ static void run_turn(struct conversation *conversation, const char *text, const 
     CHECK_INT(rounds_wanted, rounds);
 }
 
-static void conversations_pass_the_strict_checks(void)
+CASE(conversations_pass_the_strict_checks)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
     static const char *const options[] = {"--prefix", "--deepseek", NULL};
@@ -105,7 +105,7 @@ static void conversations_pass_the_strict_checks(void)
     }
 }
 
-static void the_fake_refuses_what_platforms_refuse(void)
+CASE(the_fake_refuses_what_platforms_refuse)
 {
     static const char *const options[] = {"--prefix", "--deepseek", NULL};
     static const struct
@@ -131,7 +131,7 @@ static void the_fake_refuses_what_platforms_refuse(void)
         {"{\"model\":\"m\"", "not a JSON object"},
     };
     struct sma_config_llm llm = harness_llm(SMA_LLM_CHAT);
-    struct harness *harness = harness_create(&llm, options);
+    SMA_AUTO(harness_destroyp) struct harness *harness = harness_create(&llm, options);
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         const struct harness_record *record =
             harness_wait(harness, harness_ask_body(harness, sma_str(cases[i].body)));
@@ -149,12 +149,6 @@ static void the_fake_refuses_what_platforms_refuse(void)
     const struct harness_record *record =
         harness_wait(harness, harness_ask_body(harness, sma_str(moved)));
     CHECK(strstr(record->error, "prefix of this conversation has moved") != NULL);
-    harness_destroy(harness);
 }
 
-int main(void)
-{
-    RUN(conversations_pass_the_strict_checks);
-    RUN(the_fake_refuses_what_platforms_refuse);
-    return check_summary();
-}
+CASES_MAIN

@@ -38,7 +38,9 @@ static const struct sma_decoded *decode_arguments(const char *arguments, const c
     return decoded;
 }
 
-static void arguments_that_can_be_meant_in_one_way_are_repaired(void)
+ENDING(sma_decoder_destroy, struct sma_decoder)
+
+CASE(arguments_that_can_be_meant_in_one_way_are_repaired)
 {
     static const char *const cases[][2] = {
         {"{\"a\":\"one\ntwo\tthree\"}", "{\"a\":\"one\\ntwo\\tthree\"}"},
@@ -55,6 +57,8 @@ static void arguments_that_can_be_meant_in_one_way_are_repaired(void)
         {"{}{\"a\":1}", "{\"a\":1}"},
         {"{\"a\":\"C:\\Windows\\d+\\'\"}", "{\"a\":\"C:\\\\Windows\\\\d+'\"}"},
         {"{\"a\":\"x\\", "{\"a\":\"x\"}"},
+        {"{'a':'it's','b':[True,None]}", "{\"a\":\"it's\",\"b\":[true,null]}"},
+        {"{'say': \"hi\", 'as': 'a \"b\"'}", "{\"say\": \"hi\", \"as\": \"a \\\"b\\\"\"}"},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         const struct sma_decoded *decoded = decode_arguments(cases[i][0], "tool_calls");
@@ -64,7 +68,7 @@ static void arguments_that_can_be_meant_in_one_way_are_repaired(void)
     }
 }
 
-static void what_was_repaired_is_what_goes_back(void)
+CASE(what_was_repaired_is_what_goes_back)
 {
     const struct sma_decoded *decoded = decode_arguments("{\"a\":\"b\nc\"", "tool_calls");
     CHECK_STR("{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":"
@@ -73,7 +77,7 @@ static void what_was_repaired_is_what_goes_back(void)
               decoded->fragment);
 }
 
-static void a_cut_call_is_never_closed_for_the_model(void)
+CASE(a_cut_call_is_never_closed_for_the_model)
 {
     const struct sma_decoded *decoded = decode_arguments("{\"command\":\"rm -rf /tmp/x", "length");
     CHECK_INT(SMA_FINISH_LENGTH, decoded->finish);
@@ -81,13 +85,13 @@ static void a_cut_call_is_never_closed_for_the_model(void)
     CHECK_STR("{\"command\":\"rm -rf /tmp/x", decoded->calls[0].arguments);
 }
 
-static void what_cannot_be_meant_comes_back_with_its_place(void)
+CASE(what_cannot_be_meant_comes_back_with_its_place)
 {
     static const char *const cases[][2] = {
         {"{\"a\":\n tru}", "line 2, column 4 (byte 10)"},
         {"{\"a\" 1}", "line 1, column 6 (byte 6)"},
         {"{\"a\":", "line 1"},
-        {"{'a':1}", "line 1, column 2 (byte 2)"},
+        {"{a:1}", "line 1, column 2 (byte 2)"},
         {"[1]", "they are a list, not an object"},
         {"{\"a\":1} and more", "line 1"},
         {"just words", "line 1"},
@@ -108,7 +112,7 @@ static void what_cannot_be_meant_comes_back_with_its_place(void)
               decode_arguments(deep, "tool_calls")->calls[0].problem);
 }
 
-static void only_the_head_of_a_long_cut_call_goes_back(void)
+CASE(only_the_head_of_a_long_cut_call_goes_back)
 {
     static char text[20000];
     memset(text, 'x', sizeof text - 1);
@@ -132,7 +136,7 @@ static const struct sma_decoded *decode_text(const char *text, const char *finis
     return decoded;
 }
 
-static void calls_written_as_text_become_calls(void)
+CASE(calls_written_as_text_become_calls)
 {
     static const struct
     {
@@ -148,6 +152,7 @@ static void calls_written_as_text_become_calls(void)
          2},
         {"<think>hm</think>\n<tool_call>\n{\"name\":\"f\",\"parameters\":{\"a\":1}}", "", {"f"}, 1},
         {"ok\n```tool_call\n{\"name\":\"f\",\"arguments\":{\"a\":1}}\n```", "ok", {"f"}, 1},
+        {"<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":1}}</tool_call>\nis it.", "", {"f"}, 1},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         const struct sma_decoded *decoded = decode_text(cases[i].text, "stop");
@@ -164,15 +169,13 @@ static void calls_written_as_text_become_calls(void)
     }
 }
 
-static void words_about_calls_stay_words(void)
+CASE(words_about_calls_stay_words)
 {
     static const char *const texts[] = {
         "Write <tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call> to call f.",
-        "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\nis how it looks.",
+        "Like <tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\nis how it looks.",
         "```\n<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>\n```",
-        "<tool_call>{\"arguments\":{}}</tool_call>",
-        "<tool_call>{\"name\":\"f\"}</tool_call>",
-        "<tool_call>no json</tool_call>",
+        "A <tool_call>no json</tool_call>",
         "<tool_calling>",
     };
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++) {
@@ -183,7 +186,7 @@ static void words_about_calls_stay_words(void)
 }
 
 /* "What does this line of the log mean?" - and the model begins by quoting it. */
-static void a_call_that_was_shown_to_the_model_is_quoted_not_made(void)
+CASE(a_call_that_was_shown_to_the_model_is_quoted_not_made)
 {
     static const char *const requests[] = {
         "{\"content\":\"What is <tool_call>{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"a\\\":1}}"
@@ -205,19 +208,19 @@ static void a_call_that_was_shown_to_the_model_is_quoted_not_made(void)
     asked = "";
 }
 
-/* A platform takes calls out of the text itself: what stands there was meant to be read. */
-static void text_of_platforms_is_never_a_call(void)
+/* Platforms take calls out of the text themselves, and sometimes do not. */
+CASE(calls_in_the_text_of_platforms_are_calls)
 {
     static const char text[] = "<tool_call>{\"name\":\"f\",\"arguments\":{}}</tool_call>";
     const char *own = base_url;
     base_url = "https://api.openai.com/v1";
     const struct sma_decoded *decoded = decode_text(text, "stop");
-    CHECK_INT(0, decoded->call_count);
-    CHECK_STR(text, decoded->text);
+    CHECK_INT(1, decoded->call_count);
+    CHECK_STR("", decoded->text);
     base_url = own;
 }
 
-static void a_call_in_a_cut_text_is_neither_run_nor_shown(void)
+CASE(a_call_in_a_cut_text_is_neither_run_nor_shown)
 {
     const struct sma_decoded *decoded =
         decode_text("Now.\n<tool_call>{\"name\":\"f\",\"arguments\":{\"a\":\"b", "length");
@@ -226,11 +229,11 @@ static void a_call_in_a_cut_text_is_neither_run_nor_shown(void)
     CHECK_STR("Now.", decoded->text);
 }
 
-static void calls_in_the_text_are_not_streamed(void)
+CASE(calls_in_the_text_are_not_streamed)
 {
     static const char text[] = "Hi.\\n<tool_call>{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{}}";
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
-    struct sma_decoder *decoder = sma_decoder_create(&llm);
+    SMA_AUTO(sma_decoder_destroyp) struct sma_decoder *decoder = sma_decoder_create(&llm);
     for (size_t i = 0; i < sizeof text - 1;) {
         char event[128];
         bool is_send = false;
@@ -243,36 +246,24 @@ static void calls_in_the_text_are_not_streamed(void)
         struct sma_str shown = sma_decoder_progress(decoder, &is_send);
         CHECK(shown.len <= 4 && memcmp(shown.ptr, "Hi.\n", shown.len) == 0);
     }
-    sma_decoder_destroy(decoder);
 }
 
 /* 100,000 tags that begin nothing: must not take the time of their square. */
-static void a_text_full_of_tags_is_read_in_time(void)
+CASE(a_text_full_of_tags_is_read_in_time)
 {
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     sma_buf_init(&text, 1 << 22);
     for (int i = 0; i < 100000; i++)
         sma_buf_put_text(&text, "<tool_call>x\n"); /* each is read to the end of the text */
     const struct sma_decoded *decoded = decode_text(text.ptr, "stop");
-    CHECK_INT(0, decoded->call_count);
-    CHECK_INT(text.len, decoded->text.len);
-    sma_buf_fini(&text);
+    CHECK_INT(1, decoded->call_count); /* one that failed */
+    CHECK(decoded->calls[0].is_invalid);
+    CHECK_INT(0, decoded->text.len);
 }
 
 int main(void)
 {
-    RUN(arguments_that_can_be_meant_in_one_way_are_repaired);
-    RUN(what_was_repaired_is_what_goes_back);
-    RUN(a_cut_call_is_never_closed_for_the_model);
-    RUN(what_cannot_be_meant_comes_back_with_its_place);
-    RUN(only_the_head_of_a_long_cut_call_goes_back);
-    RUN(calls_written_as_text_become_calls);
-    RUN(words_about_calls_stay_words);
-    RUN(a_call_that_was_shown_to_the_model_is_quoted_not_made);
-    RUN(text_of_platforms_is_never_a_call);
-    RUN(a_call_in_a_cut_text_is_neither_run_nor_shown);
-    RUN(calls_in_the_text_are_not_streamed);
-    RUN(a_text_full_of_tags_is_read_in_time);
+    check_run_cases(NULL);
     sma_decoder_destroy(decoder_of);
     return check_summary();
 }

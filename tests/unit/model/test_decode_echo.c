@@ -38,7 +38,7 @@ static const struct sma_decoded *responses(const char *body)
 #define EVENT(json) "data: " json "\n\n"
 #define DONE "data: [DONE]\n\n"
 
-static void thought_signatures_of_gemini_come_back_in_their_call(void)
+CASE(thought_signatures_of_gemini_come_back_in_their_call)
 {
     const struct sma_decoded *decoded = chat(EVENT(
         "{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"tool_calls\":[{\"index\":0,\"id\":"
@@ -53,7 +53,7 @@ static void thought_signatures_of_gemini_come_back_in_their_call(void)
               decoded->fragment);
 }
 
-static void unknown_members_of_a_message_come_back(void)
+CASE(unknown_members_of_a_message_come_back)
 {
     const struct sma_decoded *decoded =
         chat(EVENT("{\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"hi\","
@@ -66,7 +66,7 @@ static void unknown_members_of_a_message_come_back(void)
               decoded->fragment);
 }
 
-static void pieces_of_reasoning_details_are_one_entry_each(void)
+CASE(pieces_of_reasoning_details_are_one_entry_each)
 {
     const struct sma_decoded *decoded = chat(
         EVENT("{\"choices\":[{\"delta\":{\"reasoning\":\"Let \",\"reasoning_details\":[{\"type\":"
@@ -91,7 +91,7 @@ static void pieces_of_reasoning_details_are_one_entry_each(void)
               decoded->fragment);
 }
 
-static void a_signature_ends_a_thought_where_no_index_does(void)
+CASE(a_signature_ends_a_thought_where_no_index_does)
 {
     const struct sma_decoded *decoded =
         chat(EVENT("{\"choices\":[{\"delta\":{\"content\":\"x\",\"reasoning_details\":[{\"type\":"
@@ -104,7 +104,7 @@ static void a_signature_ends_a_thought_where_no_index_does(void)
               decoded->fragment);
 }
 
-static void reasoning_of_plain_turns_goes_where_it_is_wanted(void)
+CASE(reasoning_of_plain_turns_goes_where_it_is_wanted)
 {
     static const char thought[] = EVENT("{\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\","
                                         "\"content\":\"x\"},\"finish_reason\":\"stop\"}]}") DONE;
@@ -120,7 +120,7 @@ static void reasoning_of_plain_turns_goes_where_it_is_wanted(void)
 }
 
 /* -- Messages ---------------------------------------------------------------------------------- */
-static void blank_text_blocks_are_not_sent_back(void)
+CASE(blank_text_blocks_are_not_sent_back)
 {
     const struct sma_decoded *decoded = messages(
         "{\"content\":[{\"type\":\"text\",\"text\":\"\\n\\n\"},{\"type\":\"tool_use\",\"id\":"
@@ -135,7 +135,7 @@ static void blank_text_blocks_are_not_sent_back(void)
     CHECK_INT(0, decoded->fragment.len);
 }
 
-static void thoughts_come_back_with_their_signature_only(void)
+CASE(thoughts_come_back_with_their_signature_only)
 {
     const struct sma_decoded *decoded = messages(
         "{\"content\":[{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"S\"},{\"type\":"
@@ -147,7 +147,7 @@ static void thoughts_come_back_with_their_signature_only(void)
               decoded->fragment);
 }
 
-static void blocks_of_unknown_kinds_come_back_whole(void)
+CASE(blocks_of_unknown_kinds_come_back_whole)
 {
     const struct sma_decoded *decoded = messages(
         "event: content_block_start\n" EVENT(
@@ -167,7 +167,7 @@ static void blocks_of_unknown_kinds_come_back_whole(void)
 }
 
 /* -- Responses --------------------------------------------------------------------------------- */
-static void items_come_back_with_what_we_do_not_know(void)
+CASE(items_come_back_with_what_we_do_not_know)
 {
     const struct sma_decoded *decoded = responses(
         "{\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"id\":\"rs_1\","
@@ -184,7 +184,7 @@ static void items_come_back_with_what_we_do_not_know(void)
 }
 
 /* The id of an item is checked against the reasoning it came with. */
-static void ids_stay_away_where_their_reasoning_does(void)
+CASE(ids_stay_away_where_their_reasoning_does)
 {
     const struct sma_decoded *decoded = responses(
         "{\"status\":\"completed\",\"output\":[{\"type\":\"reasoning\",\"id\":\"rs_1\","
@@ -197,7 +197,7 @@ static void ids_stay_away_where_their_reasoning_does(void)
               decoded->fragment);
 }
 
-static void reasoning_without_what_it_led_to_stays_away(void)
+CASE(reasoning_without_what_it_led_to_stays_away)
 {
     const struct sma_decoded *decoded = responses(
         "{\"status\":\"incomplete\",\"incomplete_details\":{\"reason\":\"max_output_tokens\"},"
@@ -211,7 +211,7 @@ static void reasoning_without_what_it_led_to_stays_away(void)
 }
 
 /* Azure fills encrypted_content in the last event only; others leave it out there. */
-static void the_copy_of_an_item_that_tells_more_is_kept(void)
+CASE(the_copy_of_an_item_that_tells_more_is_kept)
 {
 #define REASONING(more) "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]" more "}"
 #define ANSWER \
@@ -233,7 +233,7 @@ static void the_copy_of_an_item_that_tells_more_is_kept(void)
 }
 
 /* -- ends -------------------------------------------------------------------------------------- */
-static void refusals_are_told_apart_and_not_replayed(void)
+CASE(refusals_are_told_apart_and_not_replayed)
 {
     static const struct
     {
@@ -276,7 +276,7 @@ static void refusals_are_told_apart_and_not_replayed(void)
     }
 }
 
-static void ends_that_nobody_meant_are_failures(void)
+CASE(ends_that_nobody_meant_are_failures)
 {
     static const struct
     {
@@ -301,7 +301,7 @@ static void ends_that_nobody_meant_are_failures(void)
     }
 }
 
-static void a_paused_turn_goes_on(void)
+CASE(a_paused_turn_goes_on)
 {
     const struct sma_decoded *decoded = messages(
         "{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_reason\":\"pause_turn\"}");
@@ -309,7 +309,7 @@ static void a_paused_turn_goes_on(void)
 }
 
 /* -- usage ------------------------------------------------------------------------------------- */
-static void usage_of_every_shape_becomes_one(void)
+CASE(usage_of_every_shape_becomes_one)
 {
     static const struct
     {
@@ -371,22 +371,7 @@ static void usage_of_every_shape_becomes_one(void)
 
 int main(void)
 {
-    RUN(thought_signatures_of_gemini_come_back_in_their_call);
-    RUN(unknown_members_of_a_message_come_back);
-    RUN(pieces_of_reasoning_details_are_one_entry_each);
-    RUN(a_signature_ends_a_thought_where_no_index_does);
-    RUN(reasoning_of_plain_turns_goes_where_it_is_wanted);
-    RUN(blank_text_blocks_are_not_sent_back);
-    RUN(thoughts_come_back_with_their_signature_only);
-    RUN(blocks_of_unknown_kinds_come_back_whole);
-    RUN(items_come_back_with_what_we_do_not_know);
-    RUN(ids_stay_away_where_their_reasoning_does);
-    RUN(reasoning_without_what_it_led_to_stays_away);
-    RUN(the_copy_of_an_item_that_tells_more_is_kept);
-    RUN(refusals_are_told_apart_and_not_replayed);
-    RUN(ends_that_nobody_meant_are_failures);
-    RUN(a_paused_turn_goes_on);
-    RUN(usage_of_every_shape_becomes_one);
+    check_run_cases(NULL);
     sma_decoder_destroy(decoder_of);
     return check_summary();
 }

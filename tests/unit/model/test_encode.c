@@ -6,6 +6,8 @@
 #include "sma/wire.h"
 #include "support.h"
 
+#include <jansson.h>
+
 #define TEXT(literal)                \
     {                                \
         literal, sizeof(literal) - 1 \
@@ -30,7 +32,7 @@ static void check_head(enum sma_llm_api api, const struct sma_config_llm *llm, c
     sma_buf_fini(&buf);
 }
 
-static void chat_heads(void)
+CASE(chat_heads)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
     check_head(
@@ -74,7 +76,7 @@ static void chat_heads(void)
                "\"messages\":[");
 }
 
-static void responses_heads(void)
+CASE(responses_heads)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_RESPONSES, "openai");
     llm.base_url = "https://api.openai.com/v1";
@@ -95,7 +97,7 @@ static void responses_heads(void)
     check_head(SMA_LLM_RESPONSES, &llm, "", 0, "{\"model\":\"m-1\",\"store\":false,\"input\":[");
 }
 
-static void messages_heads(void)
+CASE(messages_heads)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_MESSAGES, "anthropic");
     llm.model = "claude-sonnet-4-5";
@@ -133,7 +135,7 @@ static void messages_heads(void)
     }
 }
 
-static void fragments_have_their_form(void)
+CASE(fragments_have_their_form)
 {
     static const struct
     {
@@ -141,8 +143,7 @@ static void fragments_have_their_form(void)
         const char *one, *two, *results, *assistant;
     } cases[] = {
         {SMA_LLM_CHAT, "{\"role\":\"user\",\"content\":\"a\\\"b\"}",
-         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\\"b\"},{\"type\":"
-         "\"text\",\"text\":\"\xe6\x9d\xad\"}]}",
+         "{\"role\":\"user\",\"content\":\"a\\\"b\\n\\n\xe6\x9d\xad\"}",
          "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{\\\"x\\\":1}\"},{\"role\":"
          "\"tool\",\"tool_call_id\":\"c2\","
          "\"content\":\"\"}",
@@ -188,21 +189,54 @@ static void fragments_have_their_form(void)
     }
 }
 
-static void wires_are_found_by_name(void)
+CASE(the_offline_model_talks_chat)
 {
-    CHECK(sma_wire_find(SMA_STR("chat")) == sma_wire_get(SMA_LLM_CHAT));
-    CHECK(sma_wire_find(SMA_STR("responses")) == sma_wire_get(SMA_LLM_RESPONSES));
-    CHECK(sma_wire_find(SMA_STR("messages")) == sma_wire_get(SMA_LLM_MESSAGES));
     CHECK(sma_wire_get(SMA_LLM_OFFLINE) == sma_wire_get(SMA_LLM_CHAT));
-    CHECK(sma_wire_find(SMA_STR("other")) == NULL);
 }
 
-int main(void)
+/* What people, files and other models leave in a history must not make every later request fail. */
+CASE(odd_history_is_a_request_that_providers_take)
 {
-    RUN(chat_heads);
-    RUN(responses_heads);
-    RUN(messages_heads);
-    RUN(fragments_have_their_form);
-    RUN(wires_are_found_by_name);
-    return check_summary();
+    static char huge[200000];
+    memset(huge, 'n', sizeof huge - 1);
+    const struct sma_str odd[] = {TEXT(""),
+                                  TEXT("a\0b"),
+                                  TEXT("\xff\xfe\x80"),
+                                  TEXT("\xed\xa0\x80"),
+                                  TEXT("a.b:c/d e"),
+                                  TEXT("\x01\x7f\x1b[0m"),
+                                  TEXT("名前"),
+                                  {huge, sizeof huge - 1}};
+    static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
+    for (size_t k = 0; k < SMA_COUNT_OF(apis); k++)
+        for (size_t i = 0; i < SMA_COUNT_OF(odd); i++) {
+            struct sma_config_llm llm = test_llm(apis[k], "custom");
+            struct sma_target target;
+            struct sma_buf body;
+            sma_target_init(&target, &llm);
+            sma_buf_init(&body, 1 << 22);
+            const struct sma_model_call call = {
+                .id = SMA_STR("c1"), .name = odd[i], .arguments = SMA_STR("{}")};
+            const struct sma_tool_result result = {
+                .call_id = call.id, .name = call.name, .content = odd[i]};
+            target.wire->put_head(&body, &target, odd[i], NULL, 0);
+            target.wire->put_user(&body, &target, &odd[i], 1);
+            sma_buf_put_char(&body, ',');
+            target.wire->put_assistant(&body, &target, odd[i], &call, 1);
+            sma_buf_put_char(&body, ',');
+            target.wire->put_results(&body, &target, &result, 1);
+            target.wire->put_tail(&body, &target, SMA_STR(""));
+            CHECK_OK(body.err);
+            json_t *root = json_loadb(body.ptr, body.len, JSON_ALLOW_NUL, NULL);
+            CHECK(json_is_object(root));
+            json_decref(root);
+            const char *name = memmem(body.ptr, body.len, "\"name\":\"", 8);
+            CHECK(name != NULL);
+            size_t len = strspn(name + 8, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-");
+            CHECK(len >= 1 && len <= 64 && name[8 + len] == '"');
+            sma_buf_fini(&body);
+        }
 }
+
+CASES_MAIN

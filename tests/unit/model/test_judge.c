@@ -35,6 +35,9 @@ static bool shows; /* the request held a picture */
 #define SHORTEN SMA_RETRY_CONTEXT_LENGTH
 #define ERROR(members) "{\"error\":{" members "}}"
 #define SAID(text) ERROR("\"message\":\"" text "\"")
+#define EXTRA(place)                                            \
+    "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":" place \
+    ",\"msg\":\"Extra inputs are not permitted\",\"input\":\"x\"}]}"
 #define MONEY "You exceeded your current quota, please check your plan and billing details."
 
 static struct sma_failure_verdict judge(const struct failure_case *wanted)
@@ -86,7 +89,7 @@ static void check_all(const struct failure_case *cases, size_t count)
 }
 
 /* Three providers, one sentence, three meanings. */
-static void one_sentence_means_what_its_provider_means(void)
+CASE(one_sentence_means_what_its_provider_means)
 {
     static const struct failure_case cases[] = {
         {"openai", 429,
@@ -119,106 +122,15 @@ static void one_sentence_means_what_its_provider_means(void)
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void codes_of_providers_are_known(void)
+CASE(codes_of_providers_are_known)
 {
     static const struct failure_case cases[] = {
-        {"zhipu", 429, ERROR("\"code\":\"1302\",\"message\":\"x\""), YES, RATE, 0, NULL, 0},
-        {"zhipu", 429, ERROR("\"code\":\"1312\",\"message\":\"x\""), YES, TRANSIENT, 0, NULL, 0},
-        {"zhipu", 429, ERROR("\"code\":\"1113\",\"message\":\"x\""), NO, QUOTA, 0, NULL, 0},
-        {"zhipu", 429,
-         ERROR("\"code\":\"1308\",\"message\":\"Your limit will reset at 2026-11-22 07:17:00\""),
-         NO, QUOTA, 3600000, NULL, 0},
-        {"zhipu", 401, ERROR("\"code\":\"1000\",\"message\":\"x\""), NO, AUTH, 0, NULL, 0},
-        {"zhipu", 400, ERROR("\"code\":\"1211\",\"message\":\"x\""), NO, NO_MODEL, 0, NULL, 0},
-        {"zhipu", 400, ERROR("\"code\":\"1261\",\"message\":\"Prompt 超长\""), SHORTEN, REQUEST, 0,
-         NULL, 0},
-        {"zhipu", 400, ERROR("\"code\":\"1301\",\"message\":\"x\""), NO, REQUEST, 0, NULL, 0},
-        {"zhipu", 400, ERROR("\"code\":\"1210\",\"message\":\"reasoning_effort 参数有误\""), NO,
-         MEMBER, 0, "reasoning_effort", 0},
-        {"zhipu", 400, ERROR("\"code\":\"1210\",\"message\":\"Tool choice must be auto\""), NO,
-         MEMBER, 0, "tool_choice", 0},
-        {"dashscope", 400, ERROR("\"code\":\"Arrearage\",\"message\":\"Access denied\""), NO, QUOTA,
-         0, NULL, 0},
-        {"dashscope", 403, ERROR("\"code\":\"AllocationQuota.FreeTierOnly\",\"message\":\"x\""), NO,
-         QUOTA, 0, NULL, 0},
-        {"dashscope", 429, ERROR("\"code\":\"Throttling.AllocationQuota\",\"message\":\"x\""), YES,
-         RATE, 0, NULL, 0},
-        {"dashscope", 400,
-         SAID("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, "
-              "98304]"),
-         SHORTEN, REQUEST, 0, NULL, 98304},
-        {"anthropic", 429,
-         "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"x\","
-         "\"details\":{\"error_code\":\"enforced_spend_limit_reached\"}}}",
-         NO, QUOTA, 0, NULL, 0},
-        {"anthropic", 429,
-         "{\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"x\"}}", NO,
-         RATE, 0, NULL, 0},
-        {"anthropic", 400,
-         "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Your "
-         "credit balance is too low\"}}",
-         NO, QUOTA, 0, NULL, 0},
-        {"anthropic", 404,
-         "{\"type\":\"error\",\"error\":{\"type\":\"not_found_error\",\"message\":\"model: "
-         "claude-sonnet-4-20250514\"}}",
-         NO, NO_MODEL, 0, NULL, 0},
-        {"anthropic", 400,
-         "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt "
-         "is too long: 212000 tokens > 200000 maximum\"}}",
-         SHORTEN, REQUEST, 0, NULL, 200000},
-        {"anthropic", 400,
-         "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"input "
-         "length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, decrease\"}}",
-         SHORTEN, REQUEST, 0, NULL, 200000},
-        {NULL, 403,
-         ERROR("\"type\":\"exceeded_current_quota_error\",\"message\":\"suspended due to "
-               "insufficient balance\""),
-         NO, QUOTA, 0, NULL, 0},
-        {NULL, 429,
-         ERROR("\"type\":\"engine_overloaded_error\",\"message\":\"The engine is currently "
-               "overloaded\""),
-         YES, RATE, 0, NULL, 0},
-        {NULL, 429,
-         ERROR("\"type\":\"rate_limit_reached_error\",\"message\":\"max RPM: 3, please try again "
-               "after 1 seconds\""),
-         YES, RATE, 1000, NULL, 0},
-        {NULL, 429,
-         ERROR("\"type\":\"rate_limit_reached_error\",\"message\":\"request reached TPD rate "
-               "limit\""),
-         NO, QUOTA, 0, NULL, 0},
-        {NULL, 402, ERROR("\"code\":402,\"message\":\"This request requires more credits\""), NO,
-         QUOTA, 0, NULL, 0},
-        {NULL, 403, SAID("Key limit exceeded (total limit)"), NO, QUOTA, 0, NULL, 0},
-        {NULL, 429,
-         ERROR("\"code\":429,\"message\":\"Rate limit exceeded: "
-               "free-models-per-day\",\"metadata\":{\"headers\":{\"X-RateLimit-Reset\":"
-               "\"1795303020000\"}}"),
-         NO, QUOTA, 3600000, NULL, 0},
-        {NULL, 400,
-         "{\"error\":{\"message\":\"Model Not Exist\",\"type\":\"invalid_request_error\"}}", NO,
-         NO_MODEL, 0, NULL, 0},
-        {NULL, 404, "{\"error\":\"model 'x' not found\"}", NO, NO_MODEL, 0, NULL, 0},
-        {NULL, 404, "<html><title>404 Not Found</title>", NO, SETUP, 0, NULL, 0},
-        {NULL, 400, SAID("API key not valid. Please pass a valid API key."), NO, AUTH, 0, NULL, 0},
-        {NULL, 400,
-         ERROR("\"code\":\"content_filter\",\"message\":\"The response was filtered due to the "
-               "prompt triggering Azure's content management policy\""),
-         NO, REQUEST, 0, NULL, 0},
-        /* OpenRouter's moderation: it is no trouble of the key, which all chats use */
-        {NULL, 403,
-         ERROR(
-             "\"code\":403,\"message\":\"a/b requires moderation on B. Your input was flagged for "
-             "\\\"violence\\\". No credits were charged.\""),
-         NO, REQUEST, 0, NULL, 0},
-        {NULL, 405, "", NO, SETUP, 0, NULL, 0},
-        {NULL, 418, "", NO, REQUEST, 0, NULL, 0},
-        {NULL, 503, "{\"error\":{\"message\":\"Loading model\",\"code\":503}}", YES, TRANSIENT, 0,
-         NULL, 0},
+#include "judge_rows.h"
     };
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void refused_members_are_named(void)
+CASE(refused_members_are_named)
 {
     static const struct failure_case cases[] = {
         {"openai", 400,
@@ -291,7 +203,178 @@ static void refused_members_are_named(void)
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void what_the_conversation_is_refused_for_is_known(void)
+/* What a server does not take is told in its words, whatever the status. */
+CASE(refused_forms_are_known)
+{
+    static const struct
+    {
+        int status;
+        const char *body, *form;
+    } cases[] = {
+        {422,
+         "{\"detail\":[{\"type\":\"string_type\",\"loc\":[\"body\",\"messages\",1,\"content\"],"
+         "\"msg\":\"Input should be a valid string\",\"input\":[{\"type\":\"text\"}]}]}",
+         "content.lists"},
+        {400, SAID("messages[1].content: invalid type: sequence, expected a string at line 1"),
+         "content.lists"},
+        {400, SAID("json: cannot unmarshal array into Go struct field .content of type string"),
+         "content.lists"},
+        {400, SAID("message content must be a string"), "content.lists"},
+        {500, SAID("[json.exception.type_error.302] type must be string, but is array"),
+         "content.lists"},
+        {422,
+         "{\"detail\":[{\"loc\":[\"body\",\"messages\",2,\"content\"],\"msg\":\"Input should be a "
+         "valid string\",\"input\":null}]}",
+         "content.null"},
+        {400, SAID("messages[3].content: invalid type: null, expected a string"), "content.null"},
+        {400, SAID("System role not supported"), "role.system"},
+        {500, SAID("Jinja Exception: System role not supported"), "role.system"},
+        {400, SAID("Developer instruction is not enabled for models/gemma-3-27b-it"),
+         "role.system"},
+        {400, SAID("Conversation roles must alternate user/assistant/user/assistant/..."),
+         "role.system"},
+        {400, "{\"error\":\"registry.ollama.ai/library/gemma:2b does not support tools\"}",
+         "request.tools"},
+        {400,
+         SAID("\\\"auto\\\" tool choice requires --enable-auto-tool-choice and "
+              "--tool-call-parser to be set"),
+         "request.tools"},
+        {500, SAID("tools param requires --jinja flag"), "request.tools"},
+        {404, SAID("No endpoints found that support tool use."), "request.tools"},
+        {400, SAID("Function calling is not enabled for models/x"), "request.tools"},
+        {400, SAID("该模型不支持工具调用"), "request.tools"},
+        {400, SAID("Streaming is not supported by this model"), "request.stream"},
+        {400, SAID("messages.2.reasoning_content: Extra inputs are not permitted"),
+         "content.no_reasoning"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct failure_case wanted = {
+            NULL, cases[i].status, cases[i].body, NO, MEMBER, 0, cases[i].form, 0};
+        check_all(&wanted, 1);
+    }
+    struct failure_case unknown = {NULL, 400, SAID("something else"), NO, SESSION, 0, NULL, 0};
+    CHECK(judge(&unknown).is_unexplained);
+    unknown.body = SAID("Corrupted thought signature.");
+    CHECK(!judge(&unknown).is_unexplained);
+}
+
+/* One fact in many words, of a 400, 413, 422 or an error inside a 200. */
+CASE(a_full_window_is_known_in_any_words)
+{
+    static const struct
+    {
+        int status;
+        const char *said;
+        uint64_t window;
+    } cases[] = {
+        {400, "prompt token count of 130123 exceeds the limit of 128000", 128000},
+        {400, "length of prompt_tokens (9000) must be less than max_seq_len (8192).", 8192},
+        {422, "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000", 4097},
+        {400, "Total tokens of image and text exceed max message tokens", 0},
+        {400, "Requested token count exceeds the model's maximum context length of 32768 tokens",
+         32768},
+        {400, "the input is too large for the model's sequence length", 0},
+        {400, "Your conversation is too long for this model", 0},
+        {400, "This request has too many input tokens for the selected deployment", 0},
+        {400, "输入的token数量超过上限", 0},
+        {400, "对话长度过长,请减少后重试", 0},
+        {400, "input text length greater than 20000", 0},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        char body[512];
+        snprintf(body, sizeof body, "{\"error\":{\"message\":\"%s\"}}", cases[i].said);
+        struct failure_case wanted = {NULL, cases[i].status, body, SHORTEN, REQUEST, 0,
+                                      NULL, cases[i].window};
+        check_all(&wanted, 1);
+    }
+    static const char *const others[] = {
+        "max_tokens is too large: 100000. This model supports at most 4096 completion tokens",
+        "temperature: Input should be less than or equal to 2",
+        "Invalid schema for function 'f': tokens exceed", "something else"};
+    for (size_t i = 0; i < SMA_COUNT_OF(others); i++) {
+        char body[512];
+        snprintf(body, sizeof body, "{\"error\":{\"message\":\"%s\"}}", others[i]);
+        struct failure_case other = {.status = 400, .body = body};
+        CHECK(judge(&other).retry != SHORTEN);
+    }
+}
+
+/* Servers that answer 200 to everything: by number and words as a 400 would be. */
+CASE(errors_inside_a_200_are_known)
+{
+    static const struct
+    {
+        const char *body;
+        enum sma_retry retry;
+        enum sma_model_failure trouble;
+    } cases[] = {
+        {"{\"choices\":null,\"base_resp\":{\"status_code\":1008,\"status_msg\":\"insufficient "
+         "balance\"}}",
+         NO, QUOTA},
+        {"{\"choices\":null,\"base_resp\":{\"status_code\":1004,\"status_msg\":\"login\"}}", NO,
+         AUTH},
+        {"{\"base_resp\":{\"status_code\":1002,\"status_msg\":\"rate limit\"}}", YES, RATE},
+        {"{\"code\":\"InvalidApiKey\",\"message\":\"Invalid API-key provided.\"}", NO, AUTH},
+        {"{\"code\":30001,\"message\":\"account balance is insufficient\",\"data\":null}", NO,
+         QUOTA},
+        {"{\"error_code\":336103,\"error_msg\":\"the max input characters is 4000, prompt too "
+         "long\"}",
+         SHORTEN, REQUEST},
+        {"{\"code\":10907,\"message\":\"token number exceeds the upper limit\",\"sid\":\"x\"}",
+         SHORTEN, REQUEST},
+        {"{\"success\":false,\"msg\":\"account in arrears\"}", NO, QUOTA},
+        {"{\"status\":429,\"message\":\"slow\"}", YES, RATE},
+        {"{\"code\":\"Throttling\",\"message\":\"Too many requests\"}", YES, RATE},
+        {"{\"code\":20012,\"message\":\"Model does not exist\"}", NO, NO_MODEL},
+        {"{\"status\":\"error\",\"message\":\"服务繁忙\"}", YES, TRANSIENT},
+    };
+    static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_MESSAGES, SMA_LLM_RESPONSES};
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++)
+        for (size_t k = 0; k < 2 * SMA_COUNT_OF(apis); k++) {
+            struct sma_config_llm llm = test_llm(apis[k / 2], "custom");
+            struct sma_decoder *decoder = sma_decoder_create(&llm);
+            struct sma_buf body;
+            sma_buf_init(&body, 4096);
+            sma_buf_printf(&body, k % 2 == 0 ? "%s" : "data: %s\n\n", cases[i].body);
+            sma_decoder_reset(decoder, 1);
+            sma_decoder_feed(decoder, body.ptr, body.len);
+            const struct sma_decoded *decoded = sma_decoder_finish(decoder);
+            CHECK_INT(SMA_DECODED_ERROR, decoded->status);
+            struct sma_failure failure = {.trouble = SMA_FAILURE_EVENT,
+                                          .llm = &llm,
+                                          .http_status = 200,
+                                          .retry_after_ms = -1,
+                                          .error = decoded->error};
+            struct sma_failure_verdict verdict;
+            sma_failure_judge(&failure, &verdict);
+            if (verdict.retry != cases[i].retry ||
+                (cases[i].retry != SHORTEN && verdict.trouble != cases[i].trouble))
+                fprintf(stderr, "  %s\n", cases[i].body);
+            CHECK_INT(cases[i].retry, verdict.retry);
+            if (cases[i].retry != SHORTEN)
+                CHECK_INT(cases[i].trouble, verdict.trouble);
+            sma_buf_fini(&body);
+            sma_decoder_destroy(decoder);
+        }
+}
+
+CASE(what_the_model_wrote_wrongly_is_chance)
+{
+    struct failure_case groq = {
+        NULL,
+        400,
+        ERROR("\"message\":\"Failed to call a function. Please adjust your prompt.\",\"type\":"
+              "\"invalid_request_error\",\"code\":\"tool_use_failed\",\"failed_generation\":\"x\""),
+        YES,
+        TRANSIENT,
+        0,
+        NULL,
+        0};
+    check_all(&groq, 1);
+    CHECK_INT(2, judge(&groq).repeat_max);
+}
+
+CASE(what_the_conversation_is_refused_for_is_known)
 {
     static const struct failure_case cases[] = {
         {"anthropic", 400,
@@ -300,11 +383,11 @@ static void what_the_conversation_is_refused_for_is_known(void)
          NO, SESSION, 0, NULL, 0},
         {NULL, 400,
          SAID("The reasoning_content in the thinking mode must be passed back to the API."), NO,
-         SESSION, 0, NULL, 0},
+         MEMBER, 0, "content.reasoning", 0},
         {NULL, 400,
          SAID(
              "thinking is enabled but reasoning_content is missing in assistant tool call message"),
-         NO, SESSION, 0, NULL, 0},
+         NO, MEMBER, 0, "content.reasoning", 0},
         {"gemini", 400,
          "[" SAID("Function call is missing a thought_signature in functionCall parts.") "]", NO,
          SESSION, 0, NULL, 0},
@@ -326,13 +409,13 @@ static void what_the_conversation_is_refused_for_is_known(void)
         {NULL, 400,
          SAID("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "
               "property 'reasoning_content' is unsupported)]"),
-         NO, SESSION, 0, NULL, 0},
+         NO, MEMBER, 0, "content.no_reasoning", 0},
         {NULL, 400, SAID("something else"), NO, SESSION, 0, NULL, 0},
     };
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void the_window_is_learned_from_overflows(void)
+CASE(the_window_is_learned_from_overflows)
 {
     static const struct failure_case cases[] = {
         {NULL, 400,
@@ -366,7 +449,7 @@ static void the_window_is_learned_from_overflows(void)
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void waits_are_found_in_bodies_of_every_shape(void)
+CASE(waits_are_found_in_bodies_of_every_shape)
 {
     static const struct failure_case cases[] = {
         {NULL, 429, SAID("Please try again in 6m0s."), NO, RATE, 360000, NULL, 0},
@@ -383,7 +466,7 @@ static void waits_are_found_in_bodies_of_every_shape(void)
     check_all(cases, SMA_COUNT_OF(cases));
 }
 
-static void long_waits_are_reported_not_slept(void)
+CASE(long_waits_are_reported_not_slept)
 {
     struct sma_failure failure = {
         .trouble = SMA_FAILURE_HTTP, .http_status = 429, .retry_after_ms = 65000};
@@ -397,7 +480,7 @@ static void long_waits_are_reported_not_slept(void)
     CHECK_INT(YES, verdict.retry);
 }
 
-static void the_header_that_tells_to_repeat_wins(void)
+CASE(the_header_that_tells_to_repeat_wins)
 {
     struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
                                   .http_status = 503,
@@ -417,7 +500,7 @@ static void the_header_that_tells_to_repeat_wins(void)
     CHECK_INT(SHORTEN, verdict.retry);
 }
 
-static void our_own_side_is_not_repeated(void)
+CASE(our_own_side_is_not_repeated)
 {
     static const struct
     {
@@ -439,7 +522,7 @@ static void our_own_side_is_not_repeated(void)
     }
 }
 
-static void resets_in_headers_are_read(void)
+CASE(resets_in_headers_are_read)
 {
     static const struct
     {
@@ -467,7 +550,7 @@ static void resets_in_headers_are_read(void)
 
 #define PICTURE NO, SMA_MODEL_FAILURE_PICTURE, 0
 /* Of a request that shows something; the same words about another request are about that. */
-static void refusals_of_pictures_are_told_apart(void)
+CASE(refusals_of_pictures_are_told_apart)
 {
     static const struct failure_case cases[] = {
         {"anthropic", 400,
@@ -497,6 +580,12 @@ static void refusals_of_pictures_are_told_apart(void)
         {NULL, 400, SAID("file inputs are not supported"), PICTURE, SMA_REFUSES_DOCUMENTS, 0},
         {NULL, 400, SAID("this model does not support audio"), PICTURE, SMA_REFUSES_AUDIO, 0},
         {NULL, 503, SAID("image service unavailable"), YES, TRANSIENT, 0, "", 0},
+        {NULL, 500, SAID("image input is not supported - hint: you may need to provide the mmproj"),
+         NO, SMA_MODEL_FAILURE_PICTURE, 0, SMA_REFUSES_IMAGES, 0},
+        {NULL, 500, SAID("Multimodal is not implemented for this model"), PICTURE,
+         SMA_REFUSES_IMAGES, 0},
+        {NULL, 501, SAID("Image input not implemented"), PICTURE, SMA_REFUSES_IMAGES, 0},
+        {NULL, 500, SAID("vision is not implemented yet"), PICTURE, SMA_REFUSES_IMAGES, 0},
         /* the conversation is too long: the pictures are only named */
         {"vllm", 400,
          SAID("The decoder prompt (length 9000) is longer than the maximum model length of 8192. "
@@ -519,18 +608,169 @@ static void refusals_of_pictures_are_told_apart(void)
     check_all(others, SMA_COUNT_OF(others));
 }
 
-int main(void)
+/* What a server of tools offers is refused: the request says which one that is. */
+CASE(a_tool_that_is_refused_is_found)
 {
-    RUN(one_sentence_means_what_its_provider_means);
-    RUN(codes_of_providers_are_known);
-    RUN(refused_members_are_named);
-    RUN(what_the_conversation_is_refused_for_is_known);
-    RUN(the_window_is_learned_from_overflows);
-    RUN(waits_are_found_in_bodies_of_every_shape);
-    RUN(long_waits_are_reported_not_slept);
-    RUN(the_header_that_tells_to_repeat_wins);
-    RUN(refusals_of_pictures_are_told_apart);
-    RUN(our_own_side_is_not_repeated);
-    RUN(resets_in_headers_are_read);
-    return check_summary();
+    static const char chat[] =
+        "[{\"type\":\"function\",\"function\":{\"name\":\"exec_shell\",\"parameters\":{\"type\":"
+        "\"object\",\"properties\":{\"command\":{\"type\":\"string\"}}}}},"
+        "{\"type\":\"function\",\"function\":{\"name\":\"docs__Fetch\",\"parameters\":{\"type\":"
+        "\"object\",\"properties\":{\"pages\":{\"type\":\"array\"}}}}},"
+        "{\"type\":\"function\",\"function\":{\"name\":\"docs__fetch_all\",\"parameters\":{"
+        "\"type\":"
+        "\"object\",\"properties\":{\"depth\":{\"exclusiveMinimum\":0}}}}}]";
+    static const char flat[] = "[{\"name\":\"a\",\"input_schema\":{}},{\"name\":\"b\","
+                               "\"input_schema\":{\"prefixItems\":[]}}]";
+    static const struct
+    {
+        const char *tools;
+        int status;
+        const char *body, *member;
+    } cases[] = {
+        /* OpenAI */
+        {chat, 400,
+         ERROR(
+             "\"message\":\"Invalid schema for function 'docs__Fetch': In context=('properties', "
+             "'pages'), array schema missing items.\",\"type\":\"invalid_request_error\","
+             "\"param\":\"tools[1].function.parameters\",\"code\":\"invalid_function_parameters\""),
+         "tool.docs__Fetch"},
+        {chat, 400, SAID("Invalid schema for function 'docs__fetch_all': bad"),
+         "tool.docs__fetch_all"},
+        /* Anthropic */
+        {flat, 400,
+         ERROR("\"type\":\"invalid_request_error\",\"message\":\"tools.1.custom.input_schema: JSON "
+               "schema is invalid. It must match JSON Schema draft 2020-12\""),
+         "tool.b"},
+        /* Google: its list inside the first of ours */
+        {chat, 400,
+         SAID("* GenerateContentRequest.tools[0].function_declarations[1].parameters.properties["
+              "pages].items: missing field."),
+         "tool.docs__Fetch"},
+        /* pydantic */
+        {chat, 422,
+         "{\"detail\":[{\"loc\":[\"body\",\"tools\",2,\"function\",\"parameters\"],\"msg\":\"Input "
+         "should be a valid dictionary\"}]}",
+         "tool.docs__fetch_all"},
+        /* Moonshot, llama.cpp: the words of the schema alone */
+        {chat, 400,
+         SAID(
+             "tools.function.parameters is not a valid moonshot flavored json schema, details: <At "
+             "path 'properties.pages': items are missing>"),
+         "tool.docs__Fetch"},
+        {chat, 500, SAID("JSON schema conversion failed: unsupported 'exclusiveMinimum'"),
+         "tool.docs__fetch_all"},
+        {flat, 400, SAID("schema keyword `prefixItems` is unknown"), "tool.b"},
+        /* none of them alone, though the body quotes them all */
+        {chat, 422,
+         "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"tools\"],\"msg\":\"Extra "
+         "inputs "
+         "are not permitted\",\"input\":[{\"function\":{\"name\":\"exec_shell\"}}]}]}",
+         "request.tools"},
+        {chat, 422,
+         "{\"detail\":[{\"type\":\"missing\",\"loc\":[\"body\",\"tools\",0,\"function\"],\"msg\":"
+         "\"Field required\"}]}",
+         "request.tools"},
+        {chat, 400, SAID("tools[7].function.parameters: invalid"), ""},
+        {chat, 400, SAID("the schema has a 'type' that is unknown"), ""},
+        {chat, 400, SAID("'tools' has too many tools: 3, at most 1"), ""},
+        {chat, 500, SAID("internal error in tool docs__Fetch"), ""},
+        {flat, 400, SAID("a tool or b tool may be wrong"), ""},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+        struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
+                                      .llm = &llm,
+                                      .http_status = cases[i].status,
+                                      .retry_after_ms = -1,
+                                      .tools = sma_str(cases[i].tools)};
+        struct sma_failure_verdict verdict;
+        sma_wire_error_parse(sma_str(cases[i].body), &failure.error);
+        sma_failure_judge(&failure, &verdict);
+        CHECK_TEXT(cases[i].member, verdict.refused_member);
+        if (cases[i].member[0] != '\0')
+            CHECK_INT(MEMBER, verdict.trouble);
+    }
 }
+
+/* What names its place, or refuses under the status of a broken server: it will not pass. */
+CASE(a_refusal_counts_whatever_its_place_and_status)
+{
+    static const struct failure_case cases[] = {
+        {NULL, 422, EXTRA("[\"body\",\"tools\"]"), NO, MEMBER, 0, "request.tools", 0},
+        {NULL, 422,
+         "{\"detail\":[{\"type\":\"extra_forbidden\",\"loc\":[\"body\",\"tools\"],\"msg\":\"Extra "
+         "inputs are not permitted\"},{\"type\":\"extra_forbidden\",\"loc\":[\"body\","
+         "\"stream_options\"],\"msg\":\"Extra inputs are not permitted\"}]}",
+         NO, MEMBER, 0, "request.tools", 0},
+        {NULL, 422, EXTRA("[\"body\",\"stream_options\"]"), NO, MEMBER, 0, "stream_options", 0},
+        {NULL, 422, "{\"object\":\"error\",\"message\":" EXTRA("[\"body\",\"tools\"]") "}", NO,
+         MEMBER, 0, "request.tools", 0},
+        {NULL, 500, SAID("Jinja Exception: Only user and assistant roles are supported!"), NO,
+         MEMBER, 0, "role.system", 0},
+        {NULL, 500,
+         SAID("Value is not callable: null at row 1, column 72: raise_exception('tool role')"), NO,
+         SESSION, 0, NULL, 0},
+        {NULL, 500, SAID("Unsupported parameter: 'temperature'"), NO, MEMBER, 0, "temperature", 0},
+        {NULL, 500, SAID("internal error"), YES, TRANSIENT, 0, NULL, 0},
+        {NULL, 400,
+         ERROR("\"message\":\"Invalid 'messages[2].tool_calls[0].id': string too long. Expected a "
+               "string with maximum length 40, but got a string with length 58 instead.\","
+               "\"param\":\"messages[2].tool_calls[0].id\",\"code\":\"string_above_max_length\""),
+         NO, SESSION, 0, NULL, 0},
+        {NULL, 400,
+         SAID("Invalid 'messages[1].content': string too long. Expected a string with maximum "
+              "length 10485760"),
+         SHORTEN, REQUEST, 0, NULL, 0},
+        {NULL, 500, SAID("input is too large to process. increase the physical batch size"),
+         SHORTEN, REQUEST, 0, NULL, 0},
+        {NULL, 405, "Method Not Allowed", NO, SETUP, 0, NULL, 0},
+    };
+    static const struct failure_case pictures[] = {
+        {NULL, 501, "{\"error\":\"Multimodal is not implemented\"}", PICTURE, SMA_REFUSES_IMAGES,
+         0},
+        {NULL, 500, SAID("image input is not implemented"), PICTURE, SMA_REFUSES_IMAGES, 0},
+    };
+    check_all(cases, SMA_COUNT_OF(cases));
+    shows = true;
+    check_all(pictures, SMA_COUNT_OF(pictures));
+    shows = false;
+}
+
+/* The address of a web interface, not of an API. A page with status 200 may be a gateway's for a
+ * moment, so it is asked for again first. */
+CASE(an_address_that_is_no_api_is_named)
+{
+    static const struct
+    {
+        int status;
+        const char *body;
+        enum sma_retry retry;
+    } cases[] = {{200, "<!doctype html><title>Open WebUI</title>", YES},
+                 {405, "Method Not Allowed", NO}};
+    struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_failure failure = {.trouble = SMA_FAILURE_HTTP,
+                                      .llm = &llm,
+                                      .http_status = cases[i].status,
+                                      .retry_after_ms = -1};
+        struct sma_decoder *decoder = sma_decoder_create(&llm);
+        sma_decoder_feed(decoder, cases[i].body, strlen(cases[i].body));
+        if (cases[i].status == 200) {
+            failure.trouble = SMA_FAILURE_GARBAGE;
+            failure.error = sma_decoder_finish(decoder)->error;
+        }
+        struct sma_failure_verdict verdict;
+        sma_failure_judge(&failure, &verdict);
+        CHECK_INT(cases[i].retry, verdict.retry);
+        CHECK_INT(SETUP, verdict.trouble);
+        struct sma_buf line;
+        sma_buf_init(&line, 4096);
+        sma_failure_describe(&line, &failure, &llm, "http://one/chat/completions");
+        sma_buf_put_char(&line, '\0');
+        CHECK(strstr(line.ptr, "llm.baseUrl") != NULL && strstr(line.ptr, "/v1") != NULL);
+        sma_buf_fini(&line);
+        sma_decoder_destroy(decoder);
+    }
+}
+
+CASES_MAIN

@@ -50,7 +50,7 @@ static void cool_all(struct sma_keys *keys, enum sma_model_failure trouble, uint
         cool(keys, i, trouble, now_s, retry_after_ms);
 }
 
-static void chats_spread_over_the_keys_and_stay(void)
+CASE(chats_spread_over_the_keys_and_stay)
 {
     struct sma_keys keys = {0};
     size_t counts[KEY_COUNT] = {0};
@@ -65,7 +65,7 @@ static void chats_spread_over_the_keys_and_stay(void)
         CHECK(counts[i] > 50);
 }
 
-static void only_the_chats_of_a_resting_key_move(void)
+CASE(only_the_chats_of_a_resting_key_move)
 {
     struct sma_keys keys = {0};
     size_t before[100];
@@ -81,7 +81,7 @@ static void only_the_chats_of_a_resting_key_move(void)
         CHECK_INT(before[chat], pick(&keys, chat, 31));
 }
 
-static void a_limit_of_rate_rests_longer_each_time_until_a_success(void)
+CASE(a_limit_of_rate_rests_longer_each_time_until_a_success)
 {
     struct sma_keys keys = {0};
     cool_all(&keys, SMA_MODEL_FAILURE_RATE, 100, -1);
@@ -100,7 +100,7 @@ static void a_limit_of_rate_rests_longer_each_time_until_a_success(void)
     CHECK_INT(30, back_s(&keys, 1200));
 }
 
-static void an_old_success_ends_no_rest(void)
+CASE(an_old_success_ends_no_rest)
 {
     struct sma_keys keys = {0};
     cool_all(&keys, SMA_MODEL_FAILURE_RATE, 100, -1);
@@ -109,7 +109,7 @@ static void an_old_success_ends_no_rest(void)
     CHECK_INT(30, back_s(&keys, 100));
 }
 
-static void what_the_server_says_counts_within_bounds(void)
+CASE(what_the_server_says_counts_within_bounds)
 {
     static const struct
     {
@@ -134,7 +134,7 @@ static void what_the_server_says_counts_within_bounds(void)
     }
 }
 
-static void rate_rests_one_model_and_money_all(void)
+CASE(rate_rests_one_model_and_money_all)
 {
     struct sma_keys keys = {0};
     cool_all(&keys, SMA_MODEL_FAILURE_RATE, 10, -1);
@@ -147,7 +147,7 @@ static void rate_rests_one_model_and_money_all(void)
     CHECK_INT(SMA_MODEL_FAILURE_QUOTA, rest.trouble);
 }
 
-static void after_a_refused_key_one_probe_goes_out(void)
+CASE(after_a_refused_key_one_probe_goes_out)
 {
     struct sma_keys keys = {0};
     cool_all(&keys, SMA_MODEL_FAILURE_AUTH, 10, -1);
@@ -162,7 +162,7 @@ static void after_a_refused_key_one_probe_goes_out(void)
     CHECK_INT(second, pick(&keys, 1, 900));
 }
 
-static void other_money_ends_the_rest(void)
+CASE(other_money_ends_the_rest)
 {
     struct sma_keys keys = {0};
     cool_all(&keys, SMA_MODEL_FAILURE_QUOTA, 10, -1);
@@ -172,7 +172,7 @@ static void other_money_ends_the_rest(void)
         CHECK(pick(&keys, chat, 11) != 0);
 }
 
-static void the_table_is_bounded(void)
+CASE(the_table_is_bounded)
 {
     struct sma_keys keys = {0};
     for (uint64_t i = 0; i < SMA_KEYS_REST_COUNT_MAX; i++) {
@@ -199,14 +199,6 @@ int main(void)
         ids[i] = sma_keys_id(SMA_STR("host"), sma_str(name));
         CHECK(ids[i] != 0 && ids[i] != sma_keys_id(SMA_STR("other"), sma_str(name)));
     }
-    RUN(chats_spread_over_the_keys_and_stay);
-    RUN(only_the_chats_of_a_resting_key_move);
-    RUN(a_limit_of_rate_rests_longer_each_time_until_a_success);
-    RUN(an_old_success_ends_no_rest);
-    RUN(what_the_server_says_counts_within_bounds);
-    RUN(rate_rests_one_model_and_money_all);
-    RUN(after_a_refused_key_one_probe_goes_out);
-    RUN(other_money_ends_the_rest);
-    RUN(the_table_is_bounded);
+    check_run_cases(NULL);
     return check_summary();
 }

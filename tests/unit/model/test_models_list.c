@@ -14,7 +14,7 @@ static struct sma_models_list parse(const char *body)
     return list;
 }
 
-static void lists_of_all_providers_are_read(void)
+CASE(lists_of_all_providers_are_read)
 {
     static const struct
     {
@@ -57,7 +57,7 @@ static void lists_of_all_providers_are_read(void)
     }
 }
 
-static void a_loaded_model_fits_every_name(void)
+CASE(a_loaded_model_fits_every_name)
 {
     struct sma_models_list list =
         parse("{\"default_generation_settings\":{\"n_ctx\":8192,\"params\":{}},\"total_slots\":1}");
@@ -75,7 +75,25 @@ static void a_loaded_model_fits_every_name(void)
     sma_models_list_fini(&list);
 }
 
-static void the_life_and_the_tools_of_a_model_are_told(void)
+CASE(the_window_of_a_server_is_read_under_any_name)
+{
+    static const char *const members[] = {
+        "\"max_model_len\":4096",
+        "\"n_ctx\":4096",
+        "\"meta\":{\"n_ctx_train\":4096}",
+        "\"loaded_context_length\":4096,\"max_context_length\":131072",
+        "\"max_seq_len\":\"4096\"",
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(members); i++) {
+        char body[256];
+        snprintf(body, sizeof body, "{\"data\":[{\"id\":\"m\",%s}]}", members[i]);
+        struct sma_models_list list = parse(body);
+        CHECK_INT(4096, sma_models_list_find(&list, "m")->window_tokens);
+        sma_models_list_fini(&list);
+    }
+}
+
+CASE(the_life_and_the_tools_of_a_model_are_told)
 {
     struct sma_models_list list =
         parse("{\"data\":[{\"id\":\"old\",\"lifecycle\":{\"status\":\"deprecated\",\"retires_at\":"
@@ -91,7 +109,7 @@ static void the_life_and_the_tools_of_a_model_are_told(void)
     sma_models_list_fini(&list);
 }
 
-static void what_is_no_list_is_refused(void)
+CASE(what_is_no_list_is_refused)
 {
     static const char *const bodies[] = {
         "",     "<html>",       "7", "\"x\"", "{}", "{\"error\":{\"message\":\"no\"}}",
@@ -102,7 +120,7 @@ static void what_is_no_list_is_refused(void)
     }
 }
 
-static void a_list_is_bounded(void)
+CASE(a_list_is_bounded)
 {
     for (size_t count = SMA_MODELS_COUNT_MAX - 1; count <= SMA_MODELS_COUNT_MAX + 1; count++) {
         struct sma_buf body;
@@ -120,12 +138,4 @@ static void a_list_is_bounded(void)
     }
 }
 
-int main(void)
-{
-    RUN(lists_of_all_providers_are_read);
-    RUN(a_loaded_model_fits_every_name);
-    RUN(the_life_and_the_tools_of_a_model_are_told);
-    RUN(what_is_no_list_is_refused);
-    RUN(a_list_is_bounded);
-    return check_summary();
-}
+CASES_MAIN

@@ -16,7 +16,9 @@
     "\"function\",\"function\":{\"name\":\"" name                                       \
     "\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":"
 
-static void turns_get_their_answers(void)
+ENDING(sma_decoder_destroy, struct sma_decoder)
+
+CASE(turns_get_their_answers)
 {
     static const struct
     {
@@ -58,7 +60,7 @@ static void turns_get_their_answers(void)
          "chat_send", "{\"text\":\"You said: x\"}", 0},
     };
     struct sma_config_llm llm = test_llm(SMA_LLM_OFFLINE, "offline");
-    struct sma_decoder *decoder = sma_decoder_create(&llm);
+    SMA_AUTO(sma_decoder_destroyp) struct sma_decoder *decoder = sma_decoder_create(&llm);
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_buf answer;
         uint64_t delay_ms = 0;
@@ -77,20 +79,18 @@ static void turns_get_their_answers(void)
         }
         sma_buf_fini(&answer);
     }
-    sma_decoder_destroy(decoder);
 }
 
-static void what_is_no_turn_is_refused(void)
+CASE(what_is_no_turn_is_refused)
 {
     static const char *const turns[] = {"", "{", "{\"role\":\"user\"", "]", "1 2"};
-    struct sma_buf answer;
+    SMA_AUTO(sma_buf_fini) struct sma_buf answer;
     uint64_t delay_ms = 0;
     bool is_failure = false;
     sma_buf_init(&answer, 65536);
     for (size_t i = 0; i < SMA_COUNT_OF(turns); i++)
         CHECK_ERR(SMA_ERR_BADINPUT,
                   sma_offline_answer(sma_str(turns[i]), 7, &answer, &delay_ms, &is_failure));
-    sma_buf_fini(&answer);
 }
 
 /* -- the actor in the simulation --------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static uint64_t ask(struct sma_system *system, const char *text)
     return ask_id;
 }
 
-static void the_actor_serves_it_in_virtual_time(void)
+CASE(the_actor_serves_it_in_virtual_time)
 {
     struct sma_config config = {.llm = test_llm(SMA_LLM_OFFLINE, "offline")};
     struct sma_system_options options = {.is_simulated = true, .seed = 1};
@@ -193,10 +193,4 @@ static void the_actor_serves_it_in_virtual_time(void)
     sma_model_destroy(model);
 }
 
-int main(void)
-{
-    RUN(turns_get_their_answers);
-    RUN(what_is_no_turn_is_refused);
-    RUN(the_actor_serves_it_in_virtual_time);
-    return check_summary();
-}
+CASES_MAIN

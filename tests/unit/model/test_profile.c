@@ -26,7 +26,7 @@ static struct sma_profile profile_of(enum sma_llm_api api, const char *provider,
 }
 
 /* -- hosts ------------------------------------------------------------------------------------- */
-static void the_address_says_whose_rules_hold(void)
+CASE(the_address_says_whose_rules_hold)
 {
     static const struct
     {
@@ -49,13 +49,16 @@ static void the_address_says_whose_rules_hold(void)
         {"anthropic", "https://gateway.example", "kimi-k3", SMA_HOST_OTHER},
         {"custom", "http://localhost:11434/v1", "m", SMA_HOST_OLLAMA},
         {"custom", "http://192.168.1.7:8080/v1", "m", SMA_HOST_LOCAL},
+        {"custom", "http://172.20.0.3:8080/v1", "m", SMA_HOST_LOCAL},
+        {"custom", "http://box.local:8080/v1", "m", SMA_HOST_LOCAL},
+        {"custom", "http://172.200.0.3:8080/v1", "m", SMA_HOST_OTHER},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++)
         CHECK_INT(rows[i].host,
                   profile_of(SMA_LLM_CHAT, rows[i].provider, rows[i].url, rows[i].model).host);
 }
 
-static void a_model_is_known_under_all_its_names(void)
+CASE(a_model_is_known_under_all_its_names)
 {
     static const struct
     {
@@ -88,7 +91,7 @@ static void a_model_is_known_under_all_its_names(void)
     CHECK_INT(9000, profile.window_tokens);
 }
 
-static void reasoning_goes_back_as_each_provider_wants_it(void)
+CASE(reasoning_goes_back_as_each_provider_wants_it)
 {
     struct sma_config_llm llm =
         llm_of(SMA_LLM_CHAT, "deepseek", "https://api.deepseek.com", "deepseek-flash");
@@ -111,7 +114,7 @@ static void reasoning_goes_back_as_each_provider_wants_it(void)
 }
 
 /* -- prices ------------------------------------------------------------------------------------ */
-static void a_usage_has_its_price(void)
+CASE(a_usage_has_its_price)
 {
     struct sma_config_llm llm =
         llm_of(SMA_LLM_MESSAGES, "anthropic", "https://api.anthropic.com/v1", "claude-opus-5-5");
@@ -162,7 +165,7 @@ static bool says(const char *model, const char *url, const char *today, const ch
     return is_said;
 }
 
-static void the_end_of_a_model_is_said_before_it_comes(void)
+CASE(the_end_of_a_model_is_said_before_it_comes)
 {
     static const char home[] = "https://api.anthropic.com/v1";
     CHECK(says("claude-sonnet-4-5", home, "2026-08-31", NULL)); /* 91 days before */
@@ -185,7 +188,7 @@ static void render(struct sma_buf *buf, const struct sma_target *target)
     target->wire->put_tail(buf, target, SMA_STR("key"));
 }
 
-static void what_is_refused_is_left_out(void)
+CASE(what_is_refused_is_left_out)
 {
     static const struct
     {
@@ -253,7 +256,7 @@ static void what_is_refused_is_left_out(void)
 }
 
 /* Repeating the same bytes is no cure. */
-static void only_what_changes_the_request_is_a_cure(void)
+CASE(only_what_changes_the_request_is_a_cure)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "custom", "https://x.example", "m");
     struct sma_target target;
@@ -276,13 +279,13 @@ static void only_what_changes_the_request_is_a_cure(void)
     CHECK(!sma_target_refuse(&target, SMA_STR("stream_options"))); /* known */
 }
 
-static void a_refused_cap_takes_its_other_name(void)
+CASE(a_refused_cap_takes_its_other_name)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "custom", "https://x.example", "m");
     llm.max_tokens = 50;
     struct sma_target target;
     sma_target_init(&target, &llm);
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     CHECK(sma_target_refuse(&target, SMA_STR("max_tokens")));
     render(&buf, &target);
@@ -298,11 +301,10 @@ static void a_refused_cap_takes_its_other_name(void)
     render(&buf, &target);
     CHECK(strstr(buf.ptr, "_tokens") == NULL);
     CHECK(!sma_target_refuse(&target, SMA_STR("max_tokens")));
-    sma_buf_fini(&buf);
 }
 
 /* -- what people add --------------------------------------------------------------------------- */
-static void extra_members_win(void)
+CASE(extra_members_win)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "custom", "https://x.example", "m");
     llm.has_temperature = true;
@@ -312,7 +314,7 @@ static void extra_members_win(void)
         "{\"temperature\":1,\"max_completion_tokens\":7,\"x\":{\"y\":[\"}\\\"\"]}}";
     struct sma_target target;
     sma_target_init(&target, &llm);
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     target.wire->put_head(&buf, &target, SMA_STR(""), NULL, 0);
     target.wire->put_tail(&buf, &target, SMA_STR(""));
@@ -320,11 +322,10 @@ static void extra_members_win(void)
               "\"messages\":[],\"temperature\":1,\"max_completion_tokens\":7,"
               "\"x\":{\"y\":[\"}\\\"\"]}}",
               sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
 /* -- caching ----------------------------------------------------------------------------------- */
-static void marks_go_behind_the_last_part(void)
+CASE(marks_go_behind_the_last_part)
 {
     struct sma_config_llm llm = llm_of(SMA_LLM_CHAT, "openrouter", "https://openrouter.ai/api/v1",
                                        "anthropic/claude-opus-5.5");
@@ -333,7 +334,7 @@ static void marks_go_behind_the_last_part(void)
     static const struct sma_str block = {"hi }]}", 6};
     static const struct sma_tool_result results[] = {{.call_id = {"a", 1}, .content = {"one", 3}},
                                                      {.call_id = {"b", 1}, .content = {"two", 3}}};
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     size_t at = 0;
     target.wire->put_user(&buf, &target, &block, 1);
@@ -348,10 +349,9 @@ static void marks_go_behind_the_last_part(void)
     sma_buf_clear(&buf);
     target.wire->put_user(&buf, NULL, &block, 1); /* a string that ends like a list */
     CHECK(!target.wire->find_mark(sma_buf_str(&buf), &at));
-    sma_buf_fini(&buf);
 }
 
-static void who_caches_by_marks(void)
+CASE(who_caches_by_marks)
 {
     static const struct
     {
@@ -386,7 +386,7 @@ static void who_caches_by_marks(void)
 }
 
 /* -- messages of other models ------------------------------------------------------------------ */
-static void foreign_calls_have_the_form_each_provider_takes(void)
+CASE(foreign_calls_have_the_form_each_provider_takes)
 {
     static const struct
     {
@@ -433,7 +433,7 @@ static void foreign_calls_have_the_form_each_provider_takes(void)
     }
 }
 
-static void ids_of_calls_fit_everywhere(void)
+CASE(ids_of_calls_fit_everywhere)
 {
     static const char *const plain[] = {"call_1", "toolu_01ABC-x"};
     static const char *const others[] = {"functions.now:0", "", "a b",
@@ -461,7 +461,7 @@ static void ids_of_calls_fit_everywhere(void)
 
 /* -- pictures ---------------------------------------------------------------------------------- */
 /* Measured: protocols/models.md §4.3. */
-static void a_picture_costs_what_its_provider_counts(void)
+CASE(a_picture_costs_what_its_provider_counts)
 {
     static const struct
     {
@@ -490,21 +490,4 @@ static void a_picture_costs_what_its_provider_counts(void)
     }
 }
 
-int main(void)
-{
-    RUN(the_address_says_whose_rules_hold);
-    RUN(a_model_is_known_under_all_its_names);
-    RUN(reasoning_goes_back_as_each_provider_wants_it);
-    RUN(a_usage_has_its_price);
-    RUN(the_end_of_a_model_is_said_before_it_comes);
-    RUN(what_is_refused_is_left_out);
-    RUN(only_what_changes_the_request_is_a_cure);
-    RUN(a_refused_cap_takes_its_other_name);
-    RUN(extra_members_win);
-    RUN(marks_go_behind_the_last_part);
-    RUN(who_caches_by_marks);
-    RUN(foreign_calls_have_the_form_each_provider_takes);
-    RUN(ids_of_calls_fit_everywhere);
-    RUN(a_picture_costs_what_its_provider_counts);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,7 +11,7 @@ static struct sma_request_facts scan(const char *body)
     return facts;
 }
 
-static void counts_and_system_are_found(void)
+CASE(counts_and_system_are_found)
 {
     struct sma_request_facts facts = scan(
         "{\"model\":\"m\",\"tools\":[{\"a\":[1,2]},{\"b\":{\"c\":\"]\"}}],\"system\":[{\"text\":"
@@ -30,7 +30,7 @@ static void counts_and_system_are_found(void)
     CHECK_STR("\"I\"", facts.system);
 }
 
-static void what_is_torn_ends_somewhere(void)
+CASE(what_is_torn_ends_somewhere)
 {
     static const char body[] = "{\"model\":\"m\\\"\",\"tools\":[{\"a\":1}],\"messages\":[{\"role\":"
                                "\"system\",\"c\":\"x\\\\\"}]}";
@@ -44,7 +44,7 @@ static void what_is_torn_ends_somewhere(void)
     }
 }
 
-static void every_wire_is_read(void)
+CASE(every_wire_is_read)
 {
     static const enum sma_llm_api apis[] = {SMA_LLM_CHAT, SMA_LLM_RESPONSES, SMA_LLM_MESSAGES};
     for (size_t i = 0; i < SMA_COUNT_OF(apis); i++) {
@@ -75,10 +75,4 @@ static void every_wire_is_read(void)
     }
 }
 
-int main(void)
-{
-    RUN(counts_and_system_are_found);
-    RUN(what_is_torn_ends_somewhere);
-    RUN(every_wire_is_read);
-    return check_summary();
-}
+CASES_MAIN

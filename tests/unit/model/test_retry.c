@@ -28,7 +28,7 @@ static enum sma_retry retry_of(const struct sma_failure *failure)
     return verdict.retry;
 }
 
-static void stored_errors_have_their_verdicts(void)
+CASE(stored_errors_have_their_verdicts)
 {
     static const struct
     {
@@ -70,7 +70,7 @@ static void stored_errors_have_their_verdicts(void)
     free(bytes);
 }
 
-static void statuses_are_classified(void)
+CASE(statuses_are_classified)
 {
     static const struct
     {
@@ -104,7 +104,7 @@ static void statuses_are_classified(void)
     CHECK_INT(SMA_RETRY_NO, retry_of(&told));
 }
 
-static void context_length_is_recognised(void)
+CASE(context_length_is_recognised)
 {
     static const char *const bodies[] = {
         "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"x\"}}",
@@ -127,7 +127,7 @@ static void context_length_is_recognised(void)
     CHECK_INT(SMA_RETRY_YES, retry_of(&rate));
 }
 
-static void errors_inside_answers_are_classified(void)
+CASE(errors_inside_answers_are_classified)
 {
     static const struct
     {
@@ -150,7 +150,7 @@ static void errors_inside_answers_are_classified(void)
     }
 }
 
-static void retry_after_is_read(void)
+CASE(retry_after_is_read)
 {
     static const struct
     {
@@ -173,7 +173,7 @@ static void retry_after_is_read(void)
         CHECK_INT(cases[i].ms, sma_retry_after_parse(sma_str(cases[i].text), wall_ms));
 }
 
-static void delays_double_to_eight_seconds(void)
+CASE(delays_double_to_eight_seconds)
 {
     static const uint64_t bases[] = {500, 1000, 2000, 4000, 8000, 8000};
     for (unsigned attempt = 1; attempt <= SMA_COUNT_OF(bases); attempt++)
@@ -189,15 +189,14 @@ static void check_line(const struct sma_failure *failure, const char *wanted)
 {
     struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
     llm.api_key = "sk-abcdef";
-    struct sma_buf line;
+    SMA_AUTO(sma_buf_fini) struct sma_buf line;
     sma_buf_init(&line, 4096);
     sma_failure_describe(&line, failure, &llm,
                          "https://user:pass@h.example/v1/chat/completions?key=1");
     CHECK_STR(wanted, sma_buf_str(&line));
-    sma_buf_fini(&line);
 }
 
-static void lines_for_people_name_the_remedy_and_no_secret(void)
+CASE(lines_for_people_name_the_remedy_and_no_secret)
 {
     struct sma_failure failure = http_failure(
         SMA_LLM_CHAT, 401, "{\"error\":{\"message\":\"Incorrect\\n API key: sk-abcdef.\"}}");
@@ -221,7 +220,7 @@ static void lines_for_people_name_the_remedy_and_no_secret(void)
                          "the network");
 }
 
-static void a_message_cut_within_the_key_does_not_show_it(void)
+CASE(a_message_cut_within_the_key_does_not_show_it)
 {
     for (size_t before = 300; before < 330; before++) {
         char body[512];
@@ -238,9 +237,9 @@ static void a_message_cut_within_the_key_does_not_show_it(void)
     }
 }
 
-static void long_messages_are_cut_at_characters(void)
+CASE(long_messages_are_cut_at_characters)
 {
-    struct sma_buf body;
+    SMA_AUTO(sma_buf_fini) struct sma_buf body;
     sma_buf_init(&body, 65536);
     sma_buf_put_text(&body, "x");
     for (int i = 0; i < 1000; i++)
@@ -249,19 +248,103 @@ static void long_messages_are_cut_at_characters(void)
     sma_wire_error_parse(sma_buf_str(&body), &error);
     size_t len = strlen(error.message);
     CHECK(len > 300 && len < sizeof error.message && (len - 1) % 3 == 0);
-    sma_buf_fini(&body);
 }
 
-int main(void)
+/* An error wherever its server puts it, also without a status: what it is, and what to do. */
+CASE(errors_inside_a_200_of_any_shape_are_known)
 {
-    RUN(stored_errors_have_their_verdicts);
-    RUN(statuses_are_classified);
-    RUN(context_length_is_recognised);
-    RUN(errors_inside_answers_are_classified);
-    RUN(retry_after_is_read);
-    RUN(delays_double_to_eight_seconds);
-    RUN(lines_for_people_name_the_remedy_and_no_secret);
-    RUN(a_message_cut_within_the_key_does_not_show_it);
-    RUN(long_messages_are_cut_at_characters);
-    return check_summary();
+    static const struct
+    {
+        const char *body;
+        enum sma_model_failure trouble;
+        const char *remedy;
+    } cases[] = {
+        /* Tencent */
+        {"{\"Response\":{\"Error\":{\"Code\":\"AuthFailure.SignatureFailure\",\"Message\":\"The "
+         "provided "
+         "credentials could not be validated.\"},\"RequestId\":\"x\"}}",
+         SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"Response\":{\"Error\":{\"Code\":\"FailedOperation.ResourcePackExhausted\",\"Message\":"
+         "\"x\"}}}",
+         SMA_MODEL_FAILURE_QUOTA, "top it up"},
+        {"{\"Response\":{\"Error\":{\"Code\":\"UnsupportedRegion\",\"Message\":\"The requested "
+         "region is "
+         "not supported.\"}}}",
+         SMA_MODEL_FAILURE_AUTH, "region"},
+        /* Volcengine */
+        {"{\"ResponseMetadata\":{\"Error\":{\"CodeN\":100010,\"Code\":\"SignatureDoesNotMatch\","
+         "\"Message\":\"x\"}}}",
+         SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"error\":{\"code\":\"ModelNotOpen\",\"message\":\"Your account has not activated the "
+         "model\"}}",
+         SMA_MODEL_FAILURE_NO_MODEL, "llm.model"},
+        {"{\"error\":{\"code\":\"AccountOverdueError\",\"message\":\"overdue balance\"}}",
+         SMA_MODEL_FAILURE_QUOTA, "top it up"},
+        /* iFlytek */
+        {"{\"header\":{\"code\":11200,\"message\":\"AppIdNoAuthError\",\"status\":2}}",
+         SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"data: {\"header\":{\"code\":11202,\"message\":\"x\",\"status\":2}}\n\n",
+         SMA_MODEL_FAILURE_RATE, "rate"},
+        /* OpenRouter, MiniMax, Baidu, AWS, Cloudflare, Apigee, new-api */
+        {"{\"choices\":[{\"error\":{\"code\":502,\"message\":\"Upstream error\"},\"finish_reason\":"
+         "\"error\"}]}",
+         SMA_MODEL_FAILURE_TRANSIENT, "try again"},
+        {"{\"choices\":[],\"base_resp\":{\"status_code\":2013,\"status_msg\":\"invalid params, "
+         "unknown "
+         "model\"}}",
+         SMA_MODEL_FAILURE_NO_MODEL, "llm.model"},
+        {"{\"error_code\":17,\"error_msg\":\"Open api daily request limit reached\"}",
+         SMA_MODEL_FAILURE_QUOTA, "top it up"},
+        {"{\"message\":\"The security token included in the request is invalid.\",\"__type\":"
+         "\"UnrecognizedClientException\"}",
+         SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"errors\":[{\"message\":\"you have used up your daily free "
+         "allocation\",\"code\":4006}],"
+         "\"success\":false}",
+         SMA_MODEL_FAILURE_QUOTA, "top it up"},
+        {"{\"fault\":{\"faultstring\":\"Invalid ApiKey\",\"detail\":{\"errorcode\":\"x\"}}}",
+         SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"error\":{\"message\":\"当前分组 default 下对于模型 m "
+         "无可用渠道\",\"type\":\"new_api_error\"}}",
+         SMA_MODEL_FAILURE_NO_MODEL, "llm.model"},
+        /* gateways */
+        {"{\"errorCode\":401,\"errorMsg\":\"invalid token\"}", SMA_MODEL_FAILURE_AUTH,
+         "llm.apiKey"},
+        {"{\"resultCode\":\"401\",\"resultMsg\":\"Unauthorized\"}", SMA_MODEL_FAILURE_AUTH,
+         "llm.apiKey"},
+        {"{\"data\":{\"error\":{\"message\":\"invalid api key\"}}}", SMA_MODEL_FAILURE_AUTH,
+         "llm.apiKey"},
+        {"{\"code\":401,\"msg\":\"令牌已过期\"}", SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"detail\":\"Not authenticated\"}", SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"detail\":\"Not Found\"}", SMA_MODEL_FAILURE_SETUP, "llm.baseUrl"},
+        {"{\"error\":[\"Invalid key\"]}", SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"{\"error\":true,\"message\":\"insufficient credits\"}", SMA_MODEL_FAILURE_QUOTA,
+         "top it up"},
+        {"Invalid API key", SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+        {"\"Api key is invalid\"", SMA_MODEL_FAILURE_AUTH, "llm.apiKey"},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        struct sma_config_llm llm = test_llm(SMA_LLM_CHAT, "custom");
+        struct sma_decoder *decoder = sma_decoder_create(&llm);
+        sma_decoder_reset(decoder, 1);
+        feed_pieces(decoder, sma_str(cases[i].body), 9);
+        sma_decoder_end_cleanly(decoder);
+        const struct sma_decoded *decoded = sma_decoder_finish(decoder);
+        CHECK_INT(SMA_DECODED_ERROR, decoded->status);
+        struct sma_failure failure = {.trouble = SMA_FAILURE_EVENT,
+                                      .llm = &llm,
+                                      .http_status = 200,
+                                      .retry_after_ms = -1,
+                                      .error = decoded->error};
+        struct sma_failure_verdict verdict;
+        sma_failure_judge(&failure, &verdict);
+        if (verdict.trouble != cases[i].trouble)
+            fprintf(stderr, "  %s\n", cases[i].body);
+        CHECK_INT(cases[i].trouble, verdict.trouble);
+        CHECK(strstr(sma_failure_remedy(&failure), cases[i].remedy) != NULL);
+        CHECK(decoded->error.message[0] != '\0');
+        sma_decoder_destroy(decoder);
+    }
 }
+
+CASES_MAIN

@@ -153,7 +153,7 @@ static bool is_senseless(const struct sma_config_llm *llm, unsigned more)
     return (more & 8) != 0 && !profile.is_known;
 }
 
-static void every_model_takes_what_is_sent(void)
+CASE(every_model_takes_what_is_sent)
 {
     size_t count = 0;
     for (size_t model = 0; model < SMA_COUNT_OF(MODELS); model++)
@@ -169,7 +169,7 @@ static void every_model_takes_what_is_sent(void)
 }
 
 /* The menus of `init` hold nothing that is refused or retired. */
-static void every_menu_is_served(void)
+CASE(every_menu_is_served)
 {
     size_t count = 0;
     const struct sma_provider *all = sma_provider_all(&count);
@@ -188,7 +188,7 @@ static void every_menu_is_served(void)
 }
 
 /* A picture costs what a picture costs, whatever its bytes; an icon less than its letters. */
-static void a_picture_is_not_counted_as_text(void)
+CASE(a_picture_is_not_counted_as_text)
 {
     static struct fake_units units;
     static char base64[400001], url[400100];
@@ -215,10 +215,4 @@ static void a_picture_is_not_counted_as_text(void)
     }
 }
 
-int main(void)
-{
-    RUN(a_picture_is_not_counted_as_text);
-    RUN(every_model_takes_what_is_sent);
-    RUN(every_menu_is_served);
-    return check_summary();
-}
+CASES_MAIN

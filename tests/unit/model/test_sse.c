@@ -13,7 +13,7 @@ static void put_event(void *user, struct sma_str name, struct sma_str data)
     sma_buf_printf(out, "(%.*s|%.*s)", (int)name.len, name.ptr, (int)data.len, data.ptr);
 }
 
-static void rules_hold_however_the_bytes_are_split(void)
+CASE(rules_hold_however_the_bytes_are_split)
 {
     static const struct
     {
@@ -81,7 +81,7 @@ static enum sma_err feed_line(size_t line_bytes, size_t *ret_seen)
     return err;
 }
 
-static void lines_are_bounded(void)
+CASE(lines_are_bounded)
 {
     size_t seen = 0;
     CHECK_OK(feed_line(SMA_SSE_LINE_BYTES_MAX - 1, &seen));
@@ -91,7 +91,7 @@ static void lines_are_bounded(void)
     CHECK_INT(0, seen);
 }
 
-static void send_text_is_read_as_it_comes(void)
+CASE(send_text_is_read_as_it_comes)
 {
     static const struct
     {
@@ -127,10 +127,4 @@ static void send_text_is_read_as_it_comes(void)
     }
 }
 
-int main(void)
-{
-    RUN(rules_hold_however_the_bytes_are_split);
-    RUN(lines_are_bounded);
-    RUN(send_text_is_read_as_it_comes);
-    return check_summary();
-}
+CASES_MAIN

@@ -1,6 +1,7 @@
 #include "server.h"
 
 #include "support/check.h"
+#include "support/clock.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -78,11 +79,10 @@ static bool answer_status(int fd, const char *path)
 static bool drip(int fd, long pause_ms)
 {
     static const char head[] = "HTTP/1.1 200 X\r\nContent-Length: 10\r\n\r\n";
-    struct timespec pause = {.tv_nsec = pause_ms * 1000000};
     if (!send_all(fd, head, sizeof head - 1))
         return false;
     for (int i = 0; i < 10; i++) {
-        nanosleep(&pause, NULL);
+        clock_rest((unsigned)pause_ms);
         if (!send_all(fd, "x", 1))
             return false;
     }

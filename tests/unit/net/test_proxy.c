@@ -147,7 +147,7 @@ static void check_ways(const struct proxy_server_options *options, bool has_user
     proxy_server_stop(server_proxy);
 }
 
-static void both_go_through_the_proxy_which_looks_names_up(void)
+CASE(both_go_through_the_proxy_which_looks_names_up)
 {
     for (int socks = 0; socks <= 1; socks++) {
         check_ways(&(struct proxy_server_options){.is_socks = socks}, false);
@@ -156,7 +156,7 @@ static void both_go_through_the_proxy_which_looks_names_up(void)
     }
 }
 
-static void credentials_are_decoded_and_given_to_the_proxy(void)
+CASE(credentials_are_decoded_and_given_to_the_proxy)
 {
     for (int socks = 0; socks <= 1; socks++)
         check_ways(&(struct proxy_server_options){.is_socks = socks,
@@ -184,7 +184,7 @@ static void check_trouble(const struct proxy_server_options *options, const char
     proxy_server_stop(server_proxy);
 }
 
-static void a_proxy_that_refuses_is_named(void)
+CASE(a_proxy_that_refuses_is_named)
 {
     for (int socks = 0; socks <= 1; socks++) {
         struct proxy_server_options options = {.is_socks = socks};
@@ -203,7 +203,7 @@ static void a_proxy_that_refuses_is_named(void)
     }
 }
 
-static void bytes_nobody_asked_for_end_it(void)
+CASE(bytes_nobody_asked_for_end_it)
 {
     for (int socks = 0; socks <= 1; socks++) {
         char error[512];
@@ -215,7 +215,7 @@ static void bytes_nobody_asked_for_end_it(void)
     }
 }
 
-static void a_proxy_that_is_not_there_is_named(void)
+CASE(a_proxy_that_is_not_there_is_named)
 {
     char error[512];
     struct proxy_server *gone = proxy_server_start(&(struct proxy_server_options){0});
@@ -232,7 +232,7 @@ static void a_proxy_that_is_not_there_is_named(void)
 }
 
 /* -- whom it is for --------------------------------------------------------------------------- */
-static void this_machine_is_not_asked_through_a_proxy(void)
+CASE(this_machine_is_not_asked_through_a_proxy)
 {
     char error[512];
     struct sma_proxy proxy = parsed("http://127.0.0.1:1");
@@ -241,7 +241,7 @@ static void this_machine_is_not_asked_through_a_proxy(void)
     CHECK(open_ws(&proxy, "localhost", error));
 }
 
-static void the_environment_counts_when_it_is_told_to(void)
+CASE(the_environment_counts_when_it_is_told_to)
 {
     char error[512];
     struct proxy_server *server_proxy = proxy_server_start(&(struct proxy_server_options){0});
@@ -267,7 +267,7 @@ static void check_parse(const char *text, enum sma_proxy_kind kind, const char *
     CHECK_TEXT(name, proxy.name);
 }
 
-static void what_is_written_is_read(void)
+CASE(what_is_written_is_read)
 {
     static const char *const bad[] = {
         "proxy",          "ftp://p:1",      "http://",     "http://:3128",   "http://p:0",
@@ -288,14 +288,7 @@ static void what_is_written_is_read(void)
 int main(void)
 {
     server = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS});
-    RUN(what_is_written_is_read);
-    RUN(both_go_through_the_proxy_which_looks_names_up);
-    RUN(credentials_are_decoded_and_given_to_the_proxy);
-    RUN(a_proxy_that_refuses_is_named);
-    RUN(bytes_nobody_asked_for_end_it);
-    RUN(a_proxy_that_is_not_there_is_named);
-    RUN(this_machine_is_not_asked_through_a_proxy);
-    RUN(the_environment_counts_when_it_is_told_to);
+    check_run_cases(NULL);
     ws_server_stop(server);
     return check_summary();
 }

@@ -116,7 +116,7 @@ static bool opens_ws(struct ws_server *server, const char *ca_file)
 }
 
 /* -- cases ------------------------------------------------------------------------------------ */
-static void the_directory_is_trusted_and_no_bundle_read(void)
+CASE(the_directory_is_trusted_and_no_bundle_read)
 {
     struct ws_server *server = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS});
     CHECK(mkdtemp(directory) != NULL);
@@ -135,7 +135,7 @@ static void the_directory_is_trusted_and_no_bundle_read(void)
     ws_server_stop(server);
 }
 
-static void a_file_is_trusted_given_or_of_the_environment(void)
+CASE(a_file_is_trusted_given_or_of_the_environment)
 {
     struct ws_server *server = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS});
     CHECK_INT(SMA_NET_ANSWERED, ask_http(server, ws_server_ca_file(server)));
@@ -152,7 +152,6 @@ int main(void)
 {
     CHECK_INT(0, unsetenv("SSL_CERT_FILE"));
     CHECK_INT(0, unsetenv("SSL_CERT_DIR"));
-    RUN(the_directory_is_trusted_and_no_bundle_read);
-    RUN(a_file_is_trusted_given_or_of_the_environment);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -63,9 +63,9 @@ static void say_ok(void *user, size_t number, const char *request, char *respons
     raw_say(response, size, "ok");
 }
 
-static void a_model_that_answers_is_fine(void)
+CASE(a_model_that_answers_is_fine)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, say_ok);
     const struct sma_probe_line *line = probe(&world);
     CHECK_INT(SMA_PROBE_OK, line->state);
@@ -78,8 +78,98 @@ static void a_model_that_answers_is_fine(void)
     HAS(request, "Authorization: Bearer " KEY "\r\n");
     HAS(request, "\"model\":\"house-modl\"");
     HAS(request, "\"tools\":["); /* whether it can call tools is part of the question */
-    CHECK_INT(1, raw_server_count(world.server));
-    close_world(&world);
+    HAS(raw_server_request(world.server, 2), "GET /v1/models ");
+    HAS(raw_server_request(world.server, 3), "GET /api/ps ");
+    HAS(raw_server_request(world.server, 4), "GET /props ");
+    HAS(raw_server_request(world.server, 5), "POST /api/show ");
+    HAS(raw_server_request(world.server, 5), "{\"model\":\"house-modl\"}");
+    CHECK_INT(6, raw_server_count(world.server)); /* of a server nearby: what window it has */
+    HAS(raw_server_request(world.server, 1), "\"role\":\"tool\"");
+}
+
+/* DeepSeek behind a gateway: the first message passes, what stands before is refused. */
+static void want_reasoning(void *user, size_t number, const char *request, char *response,
+                           size_t size)
+{
+    (void)user, (void)number;
+    if (strstr(request, "\"tool_calls\"") == NULL || strstr(request, "reasoning_content") != NULL)
+        raw_say(response, size, "ok");
+    else
+        raw_fail(response, size, 400, "",
+                 "{\"error\":{\"message\":\"The reasoning_content in the thinking mode must be "
+                 "passed back to the API.\"}}");
+}
+
+CASE(two_turns_with_a_call_are_tried)
+{
+    SMA_AUTO(close_world) struct world world;
+    open_world(&world, want_reasoning);
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_OK, line->state);
+    HAS(raw_server_request(world.server, 2), "\"reasoning_content\":\"\"");
+}
+
+static void small_window(void *user, size_t number, const char *request, char *response,
+                         size_t size)
+{
+    (void)user, (void)number;
+    if (strncmp(request, "POST ", 5) == 0)
+        raw_say(response, size, "ok");
+    else
+        raw_fail(response, size, 200, "",
+                 "{\"data\":[{\"id\":\"house-modl\",\"max_model_len\":4096}]}");
+}
+
+/* Ollama before the model is loaded: asked by its name, it tells what its Modelfile sets. */
+static void small_modelfile(void *user, size_t number, const char *request, char *response,
+                            size_t size)
+{
+    (void)user, (void)number;
+    if (strncmp(request, "POST /api/show ", 15) == 0)
+        raw_fail(
+            response, size, 200, "",
+            "{\"model_info\":{\"llama.context_length\":131072},\"parameters\":\"num_ctx 4096\"}");
+    else if (strncmp(request, "POST ", 5) == 0)
+        raw_say(response, size, "ok");
+    else
+        raw_fail(response, size, 404, "", "404 page not found");
+}
+
+CASE(a_window_smaller_than_counted_on_is_told)
+{
+    for (int i = 0; i < 2; i++) {
+        struct world world;
+        open_world(&world, i == 0 ? small_window : small_modelfile);
+        (void)probe(&world);
+        CHECK_INT(2, world.result.line_count);
+        CHECK_INT(SMA_PROBE_WARNING, world.result.lines[1].state);
+        HAS(world.result.lines[1].seen, "keeps 4096 tokens");
+        HAS(world.result.lines[1].remedy, "llm.contextTokens");
+        close_world(&world);
+    }
+}
+
+static void only_under_v1(void *user, size_t number, const char *request, char *response,
+                          size_t size)
+{
+    (void)user, (void)number;
+    if (strncmp(request, "POST /v1/", 9) == 0)
+        raw_say(response, size, "ok");
+    else
+        raw_fail(response, size, 404, "", "404 page not found");
+}
+
+CASE(a_missing_v1_is_named)
+{
+    char url[64];
+    SMA_AUTO(close_world) struct world world;
+    open_world(&world, only_under_v1);
+    snprintf(url, sizeof url, "%.*s", (int)(strlen(world.llm.base_url) - 3), world.llm.base_url);
+    world.llm.base_url = url;
+    const struct sma_probe_line *line = probe(&world);
+    CHECK_INT(SMA_PROBE_ERROR, line->state);
+    HAS(line->seen, "with /v1 behind it the model does");
+    HAS(line->remedy, "/v1");
 }
 
 static void refuse_key(void *user, size_t number, const char *request, char *response, size_t size)
@@ -97,7 +187,7 @@ static void want_key(void *user, size_t number, const char *request, char *respo
              "{\"error\":{\"message\":\"You didn't provide an API key\"}}");
 }
 
-static void a_refused_key_names_where_it_comes_from(void)
+CASE(a_refused_key_names_where_it_comes_from)
 {
     struct world world;
     open_world(&world, refuse_key);
@@ -119,11 +209,11 @@ static void refuse_all(void *user, size_t number, const char *request, char *res
     raw_fail(response, size, 401, "", "{}");
 }
 
-static void many_keys_have_a_line_each(void)
+CASE(many_keys_have_a_line_each)
 {
     static char texts[32][16];
     static const char *keys[32];
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, refuse_all);
     for (int i = 0; i < 32; i++) {
         snprintf(texts[i], sizeof texts[i], "key-number-%d", i);
@@ -134,7 +224,6 @@ static void many_keys_have_a_line_each(void)
     (void)probe(&world);
     CHECK_INT(32, world.result.line_count);
     CHECK_INT(32, raw_server_count(world.server));
-    close_world(&world);
 }
 
 static void refuse_second(void *user, size_t number, const char *request, char *response,
@@ -148,10 +237,10 @@ static void refuse_second(void *user, size_t number, const char *request, char *
         raw_say(response, size, "ok");
 }
 
-static void each_key_is_asked_with_and_named_by_its_number(void)
+CASE(each_key_is_asked_with_and_named_by_its_number)
 {
     static const char *const keys[] = {"key-one-of-two", "key-two-of-two"};
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, refuse_second);
     world.llm.api_keys = keys;
     world.llm.api_key_count = 2;
@@ -168,7 +257,6 @@ static void each_key_is_asked_with_and_named_by_its_number(void)
     CHECK(strstr(second->seen, keys[1]) == NULL);
     HAS(second->name, " key 2");
     CHECK_INT(SMA_PROBE_ERROR, world.result.state);
-    close_world(&world);
 }
 
 static void have_others(void *user, size_t number, const char *request, char *response, size_t size)
@@ -187,19 +275,18 @@ static void have_others(void *user, size_t number, const char *request, char *re
                  "\"invalid_request_error\",\"code\":\"model_not_found\"}}");
 }
 
-static void an_unknown_model_is_told_with_those_that_are_there(void)
+CASE(an_unknown_model_is_told_with_those_that_are_there)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, have_others);
     const struct sma_probe_line *line = probe(&world);
     CHECK_INT(SMA_PROBE_ERROR, line->state);
     HAS(line->seen, "does not have the model house-modl");
     HAS(line->remedy, "for example house-mode");
     CHECK(strstr(line->remedy, "house-model") < strstr(line->remedy, "whisper"));
-    close_world(&world);
 }
 
-static void the_list_of_models_is_read(void)
+CASE(the_list_of_models_is_read)
 {
     struct world world;
     struct sma_models_list list;
@@ -224,16 +311,15 @@ static void lack_money(void *user, size_t number, const char *request, char *res
         "{\"error\":{\"message\":\"Insufficient Balance\",\"code\":\"invalid_request_error\"}}");
 }
 
-static void an_empty_account_is_an_error_and_says_top_it_up(void)
+CASE(an_empty_account_is_an_error_and_says_top_it_up)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, lack_money);
     const struct sma_probe_line *line = probe(&world);
     CHECK_INT(SMA_PROBE_ERROR, line->state);
     HAS(line->seen, "Insufficient Balance");
     HAS(line->remedy, "top it up");
     CHECK(strstr(line->seen, "top it up") == NULL); /* the remedy stands in its own half alone */
-    close_world(&world);
 }
 
 static void refuse_member(void *user, size_t number, const char *request, char *response,
@@ -249,15 +335,15 @@ static void refuse_member(void *user, size_t number, const char *request, char *
                  "\"code\":\"unsupported_parameter\"}}");
 }
 
-static void a_member_that_is_refused_is_left_out_as_the_service_does(void)
+CASE(a_member_that_is_refused_is_left_out_as_the_service_does)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, refuse_member);
     world.llm.has_temperature = true;
     world.llm.temperature = 0.3;
     CHECK_INT(SMA_PROBE_OK, probe(&world)->state);
-    CHECK_INT(2, raw_server_count(world.server));
-    close_world(&world);
+    HAS(raw_server_request(world.server, 1), "POST ");
+    CHECK(strstr(raw_server_request(world.server, 1), "\"temperature\"") == NULL);
 }
 
 /* -- no answer --------------------------------------------------------------------------------- */
@@ -274,9 +360,9 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void a_server_that_hangs_gives_a_line_and_no_hang(void)
+CASE(a_server_that_hangs_gives_a_line_and_no_hang)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, stay_silent);
     static const char *const keys[] = {"key-one-of-two", "key-two-of-two"};
     world.llm.api_keys = keys; /* both at once, and told once */
@@ -288,12 +374,11 @@ static void a_server_that_hangs_gives_a_line_and_no_hang(void)
     HAS(line->seen, "no answer in time");
     HAS(line->remedy, "thinks for long");
     CHECK_INT(1, world.result.line_count);
-    close_world(&world);
 }
 
-static void what_cannot_be_reached_is_told_by_its_kind(void)
+CASE(what_cannot_be_reached_is_told_by_its_kind)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, say_ok);
     world.llm.base_url = "http://127.0.0.1:1/v1";
     HAS(probe(&world)->seen, "no connection");
@@ -302,7 +387,6 @@ static void what_cannot_be_reached_is_told_by_its_kind(void)
     HAS(probe(&world)->remedy, "resolv.conf");
     world.llm.proxy = "http://127.0.0.1:1";
     HAS(probe(&world)->seen, "the proxy does not let us through");
-    close_world(&world);
 }
 
 static void say_of_certificate(enum ws_server_tls tls, bool is_trusted, const char *seen,
@@ -322,7 +406,7 @@ static void say_of_certificate(enum ws_server_tls tls, bool is_trusted, const ch
     ws_server_stop(server);
 }
 
-static void what_is_wrong_with_a_certificate_is_named(void)
+CASE(what_is_wrong_with_a_certificate_is_named)
 {
     static const char refused[] = "the certificate is not accepted (TLS)";
     say_of_certificate(WS_SERVER_TLS, false, refused, "SSL_CERT_FILE");
@@ -341,13 +425,12 @@ static void be_behind(void *user, size_t number, const char *request, char *resp
     raw_fail(response, size, 503, "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "{}");
 }
 
-static void the_clock_of_the_server_is_noted(void)
+CASE(the_clock_of_the_server_is_noted)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, be_behind);
     CHECK_INT(SMA_PROBE_WARNING, probe(&world)->state); /* trouble that may pass */
     CHECK(world.result.has_clock && world.result.clock_ahead_s < -86400 * 365);
-    close_world(&world);
 }
 
 static size_t thread_count(void)
@@ -363,9 +446,9 @@ static size_t thread_count(void)
     return count;
 }
 
-static void no_thread_is_left(void)
+CASE(no_thread_is_left)
 {
-    struct world world;
+    SMA_AUTO(close_world) struct world world;
     open_world(&world, say_ok);
     (void)probe(&world);
     size_t before = thread_count();
@@ -375,23 +458,6 @@ static void no_thread_is_left(void)
     for (int i = 0; i < 1000 && thread_count() > before + 1; i++)
         usleep(10000);
     CHECK(thread_count() <= before + 1);
-    close_world(&world);
 }
 
-int main(void)
-{
-    RUN(a_model_that_answers_is_fine);
-    RUN(a_refused_key_names_where_it_comes_from);
-    RUN(each_key_is_asked_with_and_named_by_its_number);
-    RUN(many_keys_have_a_line_each);
-    RUN(an_unknown_model_is_told_with_those_that_are_there);
-    RUN(the_list_of_models_is_read);
-    RUN(an_empty_account_is_an_error_and_says_top_it_up);
-    RUN(a_member_that_is_refused_is_left_out_as_the_service_does);
-    RUN(a_server_that_hangs_gives_a_line_and_no_hang);
-    RUN(what_cannot_be_reached_is_told_by_its_kind);
-    RUN(what_is_wrong_with_a_certificate_is_named);
-    RUN(the_clock_of_the_server_is_noted);
-    RUN(no_thread_is_left);
-    return check_summary();
-}
+CASES_MAIN

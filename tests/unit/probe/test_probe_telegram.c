@@ -58,7 +58,7 @@ static const struct sma_probe_line *line_of(const struct world *world, const cha
 
 #define HAS(text, part) CHECK(strstr((text), (part)) != NULL)
 
-static void a_bot_that_is_known_is_fine(void)
+CASE(a_bot_that_is_known_is_fine)
 {
     struct telegram telegram = {.fake = fake_telegram_start(0)};
     struct world world = world_of(fake_telegram_port(telegram.fake));
@@ -72,7 +72,7 @@ static void a_bot_that_is_known_is_fine(void)
     fake_telegram_stop(telegram.fake);
 }
 
-static void privacy_mode_names_where_to_switch_it_off(void)
+CASE(privacy_mode_names_where_to_switch_it_off)
 {
     struct telegram telegram = {.fake = fake_telegram_start(0)};
     struct world world = world_of(fake_telegram_port(telegram.fake));
@@ -83,7 +83,7 @@ static void privacy_mode_names_where_to_switch_it_off(void)
     fake_telegram_stop(telegram.fake);
 }
 
-static void a_refused_token_says_where_the_right_one_is(void)
+CASE(a_refused_token_says_where_the_right_one_is)
 {
     struct telegram telegram = {.fake = fake_telegram_start(0)};
     struct world world = world_of(fake_telegram_port(telegram.fake));
@@ -96,7 +96,7 @@ static void a_refused_token_says_where_the_right_one_is(void)
     fake_telegram_stop(telegram.fake);
 }
 
-static void without_credentials_the_variable_is_named(void)
+CASE(without_credentials_the_variable_is_named)
 {
     struct world world = world_of(1);
     world.token[0] = '\0';
@@ -121,7 +121,7 @@ static void be_hooked(void *user, size_t number, const char *request, char *resp
              strlen(body), body);
 }
 
-static void a_webhook_while_polling_is_told_and_nothing_is_taken_away(void)
+CASE(a_webhook_while_polling_is_told_and_nothing_is_taken_away)
 {
     struct raw_server *server = raw_server_create(be_hooked, NULL);
     struct world world = world_of(raw_server_port(server));
@@ -141,12 +141,4 @@ static void a_webhook_while_polling_is_told_and_nothing_is_taken_away(void)
     raw_server_destroy(server);
 }
 
-int main(void)
-{
-    RUN(a_bot_that_is_known_is_fine);
-    RUN(privacy_mode_names_where_to_switch_it_off);
-    RUN(a_refused_token_says_where_the_right_one_is);
-    RUN(without_credentials_the_variable_is_named);
-    RUN(a_webhook_while_polling_is_told_and_nothing_is_taken_away);
-    return check_summary();
-}
+CASES_MAIN

@@ -58,7 +58,7 @@ static void tell_feishu(struct fake_feishu *fake, const char *what)
     json_decref(answer);
 }
 
-static void a_feishu_app_with_its_scopes_is_fine(void)
+CASE(a_feishu_app_with_its_scopes_is_fine)
 {
     struct fake_feishu *fake = fake_feishu_start(0);
     probe_feishu(fake, FAKE_FEISHU_SECRET);
@@ -74,7 +74,7 @@ static void a_feishu_app_with_its_scopes_is_fine(void)
     fake_feishu_stop(fake);
 }
 
-static void what_a_feishu_app_lacks_is_named(void)
+CASE(what_a_feishu_app_lacks_is_named)
 {
     struct fake_feishu *fake = fake_feishu_start(0);
     probe_feishu(fake, "anotherSecret0123456789abcdefgh");
@@ -104,7 +104,7 @@ static void probe_qq(struct fake_qq *fake, const char *secret)
     probe(&sma_qq_adapter_ops, json, secret);
 }
 
-static void a_qq_bot_that_is_known_is_fine_and_identifies_nowhere(void)
+CASE(a_qq_bot_that_is_known_is_fine_and_identifies_nowhere)
 {
     struct fake_qq *fake = fake_qq_start(0);
     struct platform_client client = fake_qq_client(fake);
@@ -118,7 +118,7 @@ static void a_qq_bot_that_is_known_is_fine_and_identifies_nowhere(void)
     fake_qq_stop(fake);
 }
 
-static void what_a_qq_bot_lacks_is_named(void)
+CASE(what_a_qq_bot_lacks_is_named)
 {
     struct fake_qq *fake = fake_qq_start(0);
     struct platform_client client = fake_qq_client(fake);
@@ -132,11 +132,4 @@ static void what_a_qq_bot_lacks_is_named(void)
     fake_qq_stop(fake);
 }
 
-int main(void)
-{
-    RUN(a_feishu_app_with_its_scopes_is_fine);
-    RUN(what_a_feishu_app_lacks_is_named);
-    RUN(a_qq_bot_that_is_known_is_fine_and_identifies_nowhere);
-    RUN(what_a_qq_bot_lacks_is_named);
-    return check_summary();
-}
+CASES_MAIN

@@ -356,6 +356,73 @@ static void what_is_forwarded_commands_nothing(void)
     }
 }
 
+static void keep_text(void *user, const struct qq_event *event)
+{
+    snprintf(user, 128, "%.*s", (int)event->ingress.text.len, event->ingress.text.ptr);
+}
+
+/* A type that nobody knows is somebody's message all the same, and named. */
+static void an_unknown_type_is_named(void)
+{
+    static const struct
+    {
+        int type;
+        const char *content, *text;
+    } cases[] = {{7, "", "[a message of type 7 that could not be read]"},
+                 {7, "words", "words"},
+                 {0, "", "[a message whose content the platform does not show to bots]"}};
+    for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
+        char json[256], text[128] = "";
+        struct qq_frame frame;
+        snprintf(json, sizeof json,
+                 "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"m\",\"author\":"
+                 "{\"user_openid\":\"U\"},\"content\":\"%s\",\"message_type\":%d}}",
+                 cases[i].content, cases[i].type);
+        CHECK_OK(qq_frame_parse(sma_str(json), &frame));
+        CHECK_OK(qq_event_parse(&options, &frame, keep_text, text));
+        CHECK_TEXT(cases[i].text, text);
+        qq_frame_fini(&frame);
+    }
+}
+
+/* A message of words is one whatever stands beside them. */
+static void words_are_taken_whatever_stands_beside_them(void)
+{
+    static const char *const rows[] = {"\"attachments\":5",
+                                       "\"attachments\":[null,5,{}]",
+                                       "\"attachments\":[{\"url\":\"//x\"}]",
+                                       "\"message_reference\":7",
+                                       "\"message_reference\":{\"message_id\":5}",
+                                       "\"mentions\":\"x\"",
+                                       "\"mentions\":[null,{\"id\":5}]",
+                                       "\"msg_elements\":5",
+                                       "\"msg_elements\":[{\"content\":[\"x\"]}]",
+                                       "\"ark\":\"x\"",
+                                       "\"ark\":{\"kv\":5}",
+                                       "\"embed\":[]",
+                                       "\"message_scene\":5",
+                                       "\"message_scene\":{\"ext\":\"x\"}",
+                                       "\"timestamp\":\"yesterday\"",
+                                       "\"timestamp\":-5",
+                                       "\"author\":{\"user_openid\":\"U\",\"bot\":\"no\"}",
+                                       "\"msg_type\":\"x\"",
+                                       "\"hologram\":{\"a\":1}"};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        char json[400], text[128] = "";
+        struct qq_frame frame;
+        snprintf(json, sizeof json,
+                 "{\"op\":0,\"t\":\"C2C_MESSAGE_CREATE\",\"d\":{\"id\":\"m\",\"author\":"
+                 "{\"user_openid\":\"U\"},\"content\":\"the words\",%s}}",
+                 rows[i]);
+        CHECK_OK(qq_frame_parse(sma_str(json), &frame));
+        CHECK_OK(qq_event_parse(&options, &frame, keep_text, text));
+        if (strstr(text, "the words") == NULL)
+            fprintf(stderr, "%s: \"%s\"\n", rows[i], text);
+        CHECK(strstr(text, "the words") != NULL);
+        qq_frame_fini(&frame);
+    }
+}
+
 static void frames_that_are_none(void)
 {
     static const char *const wrong[] = {
@@ -382,6 +449,8 @@ int main(void)
     RUN(long_ids_still_come_in);
     RUN(a_deleted_message_is_recalled);
     RUN(what_is_forwarded_commands_nothing);
+    RUN(an_unknown_type_is_named);
+    RUN(words_are_taken_whatever_stands_beside_them);
     RUN(frames_that_are_none);
     return check_summary();
 }

@@ -1,4 +1,5 @@
 /* Bodies and paths as the platform wants them, files, and what its answers mean. */
+#include "adapters/common/unlink_words.h"
 #include "adapters/qq/qq_out.h"
 #include "runtime/json/json_read.h"
 #include "sma/text.h"
@@ -127,24 +128,15 @@ static void addresses_are_written_out(void)
          "no link. at all, 3.14, v1.2.3, e.g. a.b ... .",
          "no link. at all, 3.14, v1.2.3, e.g. a.b ... ."},
     };
-    struct sma_route route = route_of("c2c", "");
     for (size_t i = 0; i < 2 * SMA_COUNT_OF(rows); i++) {
-        struct qq_part part = text_part("**never this**", rows[i / 2].text);
-        struct qq_send send = {.route = &route,
-                               .part = &part,
-                               .is_markdown = true,
-                               .is_without_links = true,
-                               .language = i % 2 == 0 ? SMA_STR("") : SMA_STR("en")};
         sma_buf_clear(&out);
-        qq_put_message(&out, &send);
-        SMA_AUTO(sma_json_freep) json_t *root = NULL;
-        CHECK_OK(sma_json_load(shown(), &root));
-        CHECK_STR(i % 2 == 0 ? rows[i / 2].chinese : rows[i / 2].english,
-                  sma_json_str(root, "content"));
+        sma_adapter_put_unlinked(&out, sma_str(rows[i / 2].text),
+                                 i % 2 == 0 ? SMA_STR("") : SMA_STR("en"));
+        CHECK_STR(i % 2 == 0 ? rows[i / 2].chinese : rows[i / 2].english, shown());
     }
 }
 
-/* A caption has the same mends as a text; refused in every form, it is left out. */
+/* Refused in every form, a caption is left out. */
 static void captions_are_mended(void)
 {
     struct sma_route route = route_of("c2c", "");
@@ -152,38 +144,19 @@ static void captions_are_mended(void)
                            .file_kind = SMA_STR("photo"),
                            .target = SMA_STR("https://x.y/p.png"),
                            .caption = SMA_STR("see a.com")};
-    struct qq_send send = {.route = &route, .part = &part, .is_without_links = true};
+    struct qq_send send = {.route = &route, .part = &part};
     for (int is_image = 0; is_image < 2; is_image++) {
         send.is_captionless = false;
         sma_buf_clear(&out);
         is_image ? qq_put_image_message(&out, &send)
                  : qq_put_media_message(&out, &send, SMA_STR("info"));
-        CHECK(strstr(out.ptr, "\"see a点com\"") != NULL);
+        CHECK(strstr(out.ptr, "\"see a.com\"") != NULL);
         send.is_captionless = true;
         sma_buf_clear(&out);
         is_image ? qq_put_image_message(&out, &send)
                  : qq_put_media_message(&out, &send, SMA_STR("info"));
         CHECK(strstr(out.ptr, "see") == NULL);
     }
-}
-
-static void what_is_too_long_is_halved_visibly(void)
-{
-    char text[2001];
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    struct sma_route route = route_of("c2c", "");
-    struct qq_part part = text_part("", text);
-    struct qq_send send = {
-        .route = &route, .part = &part, .is_short = true, .language = SMA_STR("en")};
-    sma_buf_clear(&out);
-    qq_put_message(&out, &send);
-    SMA_AUTO(sma_json_freep) json_t *root = NULL;
-    CHECK_OK(sma_json_load(shown(), &root));
-    struct sma_str content = sma_json_str(root, "content"),
-                   end = SMA_STR("\n\n[cut: the rest was too long]");
-    CHECK_INT(1000 + end.len, content.len);
-    CHECK(memcmp(content.ptr + 1000, end.ptr, end.len) == 0);
 }
 
 static void buttons_keep_to_the_limits(void)
@@ -301,13 +274,6 @@ static void guilds_take_pictures_by_address(void)
     qq_put_image_message(&out, &send);
     CHECK_STR("{\"content\":\"the cat\",\"image\":\"https://a.b/c.png\",\"msg_id\":\"m\"}",
               shown());
-    sma_buf_clear(&out);
-    qq_put_file_as_text(&out, &send);
-    CHECK_STR("{\"content\":\"the cat\\nhttps://a.b/c.png\",\"msg_id\":\"m\"}", shown());
-    part.target = SMA_STR("secret/folder/report.pdf");
-    sma_buf_clear(&out);
-    qq_put_file_as_text(&out, &send);
-    CHECK_STR("{\"content\":\"the cat\\nreport.pdf\",\"msg_id\":\"m\"}", shown());
 }
 
 static void uploads_in_blocks(void)
@@ -383,29 +349,42 @@ enum flag
     WIDE = 1024,
     ONE = 2048, /* is_chat_only */
     WORDS = 4096,
+    INSTEAD = 8192,
+    KEY = 16384,
 };
 
-static unsigned flags_of(const struct qq_outcome *outcome)
+static unsigned flags_of(const struct sma_answered *outcome)
 {
-    return (outcome->is_token_invalid ? TOKEN : 0u) | (outcome->is_plain_wanted ? PLAIN : 0u) |
-           (outcome->is_link_refused ? LINK : 0u) | (outcome->is_too_long ? LONG : 0u) |
-           (outcome->is_window_closed ? WINDOW : 0u) | (outcome->is_file_stale ? STALE : 0u) |
-           (outcome->is_bot_refused ? BOT : 0u) | (outcome->is_chat_closed ? CHAT : 0u) |
-           (outcome->is_active_refused ? ACTIVE : 0u) | (outcome->is_audit ? AUDIT : 0u) |
-           (outcome->is_adapter_wide ? WIDE : 0u) | (outcome->is_chat_only ? ONE : 0u) |
-           (outcome->is_content_refused ? WORDS : 0u);
+    static const struct
+    {
+        uint32_t mend;
+        unsigned flag;
+    } mends[] = {{SMA_MEND_TOKEN, TOKEN},   {SMA_MEND_MARKS | SMA_MEND_BUTTONS, PLAIN},
+                 {SMA_MEND_LINKS, LINK},    {SMA_MEND_CUT, LONG},
+                 {SMA_MEND_ACTIVE, WINDOW}, {SMA_MEND_UPLOAD, STALE},
+                 {SMA_MEND_ANSWER, ACTIVE}, {SMA_MEND_INSTEAD, INSTEAD},
+                 {SMA_MEND_KEY, KEY}};
+    bool is_audit = outcome->attempt_class == SMA_ATTEMPT_SENT && outcome->code != 0;
+    bool is_final = outcome->act == SMA_ACT_FINAL && outcome->mend == 0;
+    unsigned flags = (outcome->act == SMA_ACT_OWNER ? BOT : 0u) | (is_final ? CHAT : 0u) |
+                     (is_audit ? AUDIT : 0u) | (outcome->is_adapter_wide ? WIDE : 0u) |
+                     (outcome->is_chat_only ? ONE : 0u) |
+                     (outcome->is_content_refused ? WORDS : 0u);
+    for (size_t i = 0; i < SMA_COUNT_OF(mends); i++)
+        flags |= (outcome->mend & mends[i].mend) != 0 ? mends[i].flag : 0u;
+    return flags;
 }
 
-static struct qq_outcome classify(int status, const char *body, bool is_active, bool may_be_sent)
+static struct sma_answered classify(int status, const char *body, bool is_active, bool may_be_sent)
 {
     struct sma_net_answer answer = {.end = SMA_NET_ANSWERED,
                                     .status = status,
                                     .body = sma_str(body),
                                     .retry_after_ms = -1,
                                     .error = ""};
-    struct qq_asked asked = {.is_active = is_active, .may_be_sent = may_be_sent};
-    struct qq_outcome outcome;
-    qq_classify(&answer, &asked, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&qq_verdicts, NULL, &answer,
+                (is_active ? QQ_WHEN_ACTIVE : 0) | (may_be_sent ? QQ_WHEN_REPEAT : 0), &outcome);
     CHECK((outcome.error[0] == '\0') == (outcome.attempt_class == SMA_ATTEMPT_SENT));
     CHECK(sma_utf8_is_valid(sma_str(outcome.error)));
     CHECK((outcome.retry_after_ms > 0) == (outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER));
@@ -426,24 +405,34 @@ static void every_code_has_its_consequence(void)
         {11244, SMA_ATTEMPT_RETRY, TOKEN},
         {11251, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
         {11252, SMA_ATTEMPT_RETRY, 0},
-        {11253, SMA_ATTEMPT_GIVE_UP, 0},
+        {11253, SMA_ATTEMPT_GIVE_UP, INSTEAD},
         {11265, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
         {11281, SMA_ATTEMPT_RETRY, 0},
-        {11282, SMA_ATTEMPT_GIVE_UP, 0},
-        {12002, SMA_ATTEMPT_GIVE_UP, 0},
+        {11282, SMA_ATTEMPT_GIVE_UP, INSTEAD},
+        {12002, SMA_ATTEMPT_GIVE_UP, WORDS},
         {20028, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {22006, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {22009, SMA_ATTEMPT_GIVE_UP, WINDOW},
-        {50006, SMA_ATTEMPT_GIVE_UP, 0},
+        {50006, SMA_ATTEMPT_GIVE_UP, WORDS},
         {100001, SMA_ATTEMPT_RETRY_AFTER, 0},
         {304003, SMA_ATTEMPT_GIVE_UP, LINK | WORDS},
         {304004, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {304010, SMA_ATTEMPT_GIVE_UP, INSTEAD | WORDS},
+        {304016, SMA_ATTEMPT_RETRY, 0},
         {304018, SMA_ATTEMPT_RETRY_AFTER, WIDE},
+        {304020, SMA_ATTEMPT_GIVE_UP, INSTEAD | WORDS},
+        {304022, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {304023, SMA_ATTEMPT_SENT, AUDIT},
         {304024, SMA_ATTEMPT_SENT, AUDIT},
+        {304025, SMA_ATTEMPT_GIVE_UP, WORDS},
         {304026, SMA_ATTEMPT_GIVE_UP, WINDOW},
         {304027, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {304028, SMA_ATTEMPT_GIVE_UP, WINDOW},
+        {304031, SMA_ATTEMPT_GIVE_UP, CHAT},
         {304036, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {304041, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {50056, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
+        {40034012, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {304037, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {304045, SMA_ATTEMPT_GIVE_UP, ACTIVE},
         {304050, SMA_ATTEMPT_GIVE_UP, ACTIVE},
@@ -453,9 +442,9 @@ static void every_code_has_its_consequence(void)
         {305007, SMA_ATTEMPT_GIVE_UP, PLAIN | WORDS},
         {610013, SMA_ATTEMPT_RETRY_AFTER, 0},
         {850018, SMA_ATTEMPT_RETRY_AFTER, ONE},
-        {850019, SMA_ATTEMPT_GIVE_UP, 0},
+        {850019, SMA_ATTEMPT_GIVE_UP, WORDS | INSTEAD},
         {850027, SMA_ATTEMPT_RETRY, 0},
-        {850031, SMA_ATTEMPT_GIVE_UP, 0},
+        {850031, SMA_ATTEMPT_GIVE_UP, WORDS | INSTEAD},
         {1100100, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {1100101, SMA_ATTEMPT_GIVE_UP, WORDS},
         {1100103, SMA_ATTEMPT_GIVE_UP, CHAT},
@@ -480,14 +469,14 @@ static void every_code_has_its_consequence(void)
         {40054002, SMA_ATTEMPT_RETRY_AFTER, ONE},
         {40054003, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40054004, SMA_ATTEMPT_GIVE_UP, CHAT},
-        {40054005, SMA_ATTEMPT_GIVE_UP, 0},
+        {40054005, SMA_ATTEMPT_GIVE_UP, KEY},
         {40054007, SMA_ATTEMPT_GIVE_UP, LONG | WORDS},
         {40054010, SMA_ATTEMPT_GIVE_UP, LINK | WORDS},
         {40054013, SMA_ATTEMPT_GIVE_UP, CHAT},
         {40054016, SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
         {40054018, SMA_ATTEMPT_GIVE_UP, LONG | WORDS},
         {40093001, SMA_ATTEMPT_RETRY, 0},
-        {40093002, SMA_ATTEMPT_GIVE_UP, 0},
+        {40093002, SMA_ATTEMPT_GIVE_UP, WORDS | INSTEAD},
         {50055001, SMA_ATTEMPT_RETRY, 0},
         {50055006, SMA_ATTEMPT_RETRY, 0},
         {99999999, SMA_ATTEMPT_GIVE_UP, WORDS},
@@ -499,7 +488,7 @@ static void every_code_has_its_consequence(void)
             snprintf(body, sizeof body,
                      "{\"message\":\"m\",\"code\":1,\"err_code\":%lld,\"trace_id\":\"t\"}",
                      (long long)rows[i].code);
-            struct qq_outcome outcome = classify(statuses[s], body, false, false);
+            struct sma_answered outcome = classify(statuses[s], body, false, false);
             if (rows[i].code == 99999999 && statuses[s] == 500) {
                 CHECK_INT(SMA_ATTEMPT_UNKNOWN, outcome.attempt_class);
                 continue;
@@ -516,13 +505,13 @@ static void every_code_has_its_consequence(void)
 
 static void some_codes_depend_on_what_was_asked(void)
 {
-    struct qq_outcome outcome = classify(400, "{\"code\":40054005}", false, true);
+    struct sma_answered outcome = classify(400, "{\"code\":40054005}", false, true);
     CHECK_INT(SMA_ATTEMPT_SENT, outcome.attempt_class); /* the first try had arrived */
     outcome = classify(400, "{\"code\":22009}", true, false);
     CHECK_INT(SMA_ATTEMPT_RETRY_AFTER, outcome.attempt_class);
     outcome = classify(400, "{\"code\":40034128}", true, false);
     CHECK_INT(SMA_ATTEMPT_GIVE_UP, outcome.attempt_class);
-    CHECK_INT(0, flags_of(&outcome)); /* active already: nothing more to try */
+    CHECK_INT(WINDOW, flags_of(&outcome)); /* active already: no form to change to */
     outcome = classify(400, "{\"code\":22009,\"err_code\":0}", false, false);
     CHECK_INT(22009, outcome.code);
     outcome = classify(400, "{\"code\":\"11244\"}", false, false);
@@ -546,7 +535,7 @@ static void statuses_without_a_code(void)
         {200, "[]", SMA_ATTEMPT_UNKNOWN, 0},
         {200, "{\"id\":", SMA_ATTEMPT_UNKNOWN, 0},
         {302, "", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
-        {400, "", SMA_ATTEMPT_GIVE_UP, 0},
+        {400, "", SMA_ATTEMPT_GIVE_UP, WORDS},
         {401, "", SMA_ATTEMPT_RETRY, TOKEN},
         {401, "{\"code\":1}", SMA_ATTEMPT_RETRY, TOKEN},
         {404, "x", SMA_ATTEMPT_RETRY_AFTER, BOT | WIDE},
@@ -560,7 +549,7 @@ static void statuses_without_a_code(void)
         {504, "", SMA_ATTEMPT_UNKNOWN, 0},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct qq_outcome outcome = classify(rows[i].status, rows[i].body, false, false);
+        struct sma_answered outcome = classify(rows[i].status, rows[i].body, false, false);
         if (rows[i].attempt_class != outcome.attempt_class)
             fprintf(stderr, "status %d %s\n", rows[i].status, rows[i].body);
         CHECK_INT(rows[i].attempt_class, outcome.attempt_class);
@@ -570,7 +559,7 @@ static void statuses_without_a_code(void)
 
 static void ids_are_noted(void)
 {
-    struct qq_outcome outcome =
+    struct sma_answered outcome =
         classify(200, "{\"id\":\"ROBOT1.0_out1\",\"timestamp\":\"2026-11-21T20:00:00+08:00\"}",
                  false, false);
     CHECK_TEXT("ROBOT1.0_out1", outcome.message_id);
@@ -585,7 +574,7 @@ static void ids_are_noted(void)
 
 static void errors_say_what_to_do(void)
 {
-    struct qq_outcome outcome = classify(
+    struct sma_answered outcome = classify(
         400, "{\"message\":\"x\\ny\",\"code\":1,\"err_code\":40034101,\"trace_id\":\"tr\"}", false,
         false);
     CHECK_TEXT(
@@ -603,35 +592,6 @@ static void errors_say_what_to_do(void)
     sma_buf_fini(&body);
 }
 
-/* Of a channel the answer is the message, and says where it is. */
-static void a_message_of_another_channel_is_not_believed(void)
-{
-    static const struct
-    {
-        const char *channel, *body;
-        bool is_believed;
-    } rows[] = {
-        {"100010", "{\"id\":\"m1\",\"channel_id\":\"100010\",\"guild_id\":\"1\"}", true},
-        {"100010", "{\"id\":\"m1\",\"channel_id\":\"100011\",\"guild_id\":\"1\"}", false},
-        {"100010", "{\"id\":\"m1\"}", true},                     /* not said */
-        {"", "{\"id\":\"m1\",\"channel_id\":\"100011\"}", true}, /* a direct message */
-    };
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        struct sma_net_answer answer = {.end = SMA_NET_ANSWERED,
-                                        .status = 200,
-                                        .body = sma_str(rows[i].body),
-                                        .retry_after_ms = -1,
-                                        .error = ""};
-        struct qq_asked asked = {.channel_id = sma_str(rows[i].channel)};
-        struct qq_outcome outcome;
-        qq_classify(&answer, &asked, &outcome);
-        CHECK_INT(rows[i].is_believed ? SMA_ATTEMPT_SENT : SMA_ATTEMPT_GIVE_UP,
-                  outcome.attempt_class);
-        CHECK_TEXT(rows[i].is_believed ? "m1" : "", outcome.message_id);
-        CHECK(rows[i].is_believed || strstr(outcome.error, "another channel") != NULL);
-    }
-}
-
 static void requests_that_got_no_answer(void)
 {
     static const struct
@@ -645,9 +605,8 @@ static void requests_that_got_no_answer(void)
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_net_answer answer = {
             .end = rows[i].end, .error = "no route", .retry_after_ms = -1};
-        struct qq_asked asked = {0};
-        struct qq_outcome outcome;
-        qq_classify(&answer, &asked, &outcome);
+        struct sma_answered outcome;
+        sma_verdict(&qq_verdicts, NULL, &answer, 0, &outcome);
         CHECK_INT(rows[i].attempt_class, outcome.attempt_class);
         CHECK_TEXT("sending to QQ failed: no route", outcome.error);
     }
@@ -657,12 +616,11 @@ static void waits_are_believed_within_reason(void)
 {
     struct sma_net_answer answer = {
         .end = SMA_NET_ANSWERED, .status = 429, .retry_after_ms = 7000, .error = ""};
-    struct qq_asked asked = {0};
-    struct qq_outcome outcome;
-    qq_classify(&answer, &asked, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&qq_verdicts, NULL, &answer, 0, &outcome);
     CHECK_INT(7000, outcome.retry_after_ms);
     answer.retry_after_ms = INT64_MAX;
-    qq_classify(&answer, &asked, &outcome);
+    sma_verdict(&qq_verdicts, NULL, &answer, 0, &outcome);
     CHECK_INT(24 * 3600 * 1000, outcome.retry_after_ms);
 }
 
@@ -674,7 +632,6 @@ int main(void)
     RUN(a_part_without_markdown_is_text);
     RUN(addresses_are_written_out);
     RUN(captions_are_mended);
-    RUN(what_is_too_long_is_halved_visibly);
     RUN(buttons_keep_to_the_limits);
     RUN(typing_is_shown);
     RUN(files_have_a_type);
@@ -687,7 +644,6 @@ int main(void)
     RUN(statuses_without_a_code);
     RUN(ids_are_noted);
     RUN(errors_say_what_to_do);
-    RUN(a_message_of_another_channel_is_not_believed);
     RUN(requests_that_got_no_answer);
     RUN(waits_are_believed_within_reason);
     sma_buf_fini(&out);

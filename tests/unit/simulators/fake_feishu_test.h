@@ -8,6 +8,7 @@
 #include "feishu/fake_feishu.h"
 #include "scenario/talk.h"
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #define WAIT_MS PATIENCE_AWAIT_MS

@@ -17,7 +17,7 @@ static enum sma_err parse(const char *text)
     return sma_skill_front_parse(sma_str(text), &front, &error);
 }
 
-static void keys_are_read(void)
+CASE(keys_are_read)
 {
     CHECK_OK(parse("---\r\nname: pdf \r\ndescription: >-\r\n  Fill in\r\n  forms\r\n"
                    "license: MIT\r\nmetadata:\r\n  version: 3\r\n  on: true\r\n---\r\n# Text\r\n"));
@@ -34,7 +34,7 @@ static void keys_are_read(void)
 }
 
 /* All three ways to write it, in one order, as whatever value it is. */
-static void allowed_tools_are_read(void)
+CASE(allowed_tools_are_read)
 {
     CHECK_OK(
         parse("---\nallowed_tools: x\nallowedTools: y\nallowed-tools: Bash(git:*), Read\n---\n"));
@@ -45,7 +45,7 @@ static void allowed_tools_are_read(void)
     CHECK_TEXT("{\"a\":[1,null]}", front.allowed_tools);
 }
 
-static void none_is_no_fault(void)
+CASE(none_is_no_fault)
 {
     const char *const texts[] = {"",
                                  "# Text\n",
@@ -60,7 +60,7 @@ static void none_is_no_fault(void)
     }
 }
 
-static void bad_ones_are_refused_with_their_line(void)
+CASE(bad_ones_are_refused_with_their_line)
 {
     CHECK_ERR(SMA_ERR_BADINPUT, parse("---\nname: x\n"));
     CHECK(strstr(error.text, "no end") != NULL);
@@ -75,7 +75,7 @@ static void bad_ones_are_refused_with_their_line(void)
 }
 
 /* Nine lines of this stand for 10^9 values. */
-static void aliases_are_refused(void)
+CASE(aliases_are_refused)
 {
     CHECK_ERR(SMA_ERR_BADINPUT,
               parse("---\na: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
@@ -102,7 +102,7 @@ static enum sma_err parse_repeated(const char *head, const char *part, size_t co
     return err;
 }
 
-static void size_is_bounded(void)
+CASE(size_is_bounded)
 {
     /* the root and the list of it are two values */
     CHECK_OK(parse_repeated("a:", "\n- x", SMA_SKILL_FRONT_NODE_COUNT_MAX - 2));
@@ -112,7 +112,7 @@ static void size_is_bounded(void)
               parse_repeated("", "# 89012345\n", SMA_SKILL_FRONT_BYTES_MAX / 11 + 1));
 }
 
-static void depth_is_bounded(void)
+CASE(depth_is_bounded)
 {
     char text[8 * 1024];
     for (int depth = SMA_SKILL_FRONT_DEPTH_MAX - 2; depth <= SMA_SKILL_FRONT_DEPTH_MAX; depth++) {
@@ -130,13 +130,7 @@ static void depth_is_bounded(void)
 
 int main(void)
 {
-    RUN(keys_are_read);
-    RUN(allowed_tools_are_read);
-    RUN(none_is_no_fault);
-    RUN(bad_ones_are_refused_with_their_line);
-    RUN(aliases_are_refused);
-    RUN(size_is_bounded);
-    RUN(depth_is_bounded);
+    check_run_cases(NULL);
     sma_skill_front_fini(&front);
     return 0;
 }

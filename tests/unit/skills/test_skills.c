@@ -134,7 +134,7 @@ static const char *list(void)
 }
 
 /* -- where ------------------------------------------------------------------------------------- */
-static void roots_are_those_of_the_configuration(void)
+CASE(roots_are_those_of_the_configuration)
 {
     begin();
     put_skill("p/mine", "a", "of a path that is not called skills");
@@ -159,7 +159,7 @@ static void roots_are_those_of_the_configuration(void)
     forget();
 }
 
-static void what_is_no_skill_is_passed_by(void)
+CASE(what_is_no_skill_is_passed_by)
 {
     begin();
     put_skill("p/.claude/skills", ".hidden", "x");
@@ -175,7 +175,7 @@ static void what_is_no_skill_is_passed_by(void)
 }
 
 /* A folder may be a link, as installers make them: to one in the project, once. */
-static void linked_folders_stay_in_the_project(void)
+CASE(linked_folders_stay_in_the_project)
 {
     begin();
     put_skill("p/.agents/skills", "a", "x");
@@ -205,7 +205,7 @@ static void linked_folders_stay_in_the_project(void)
     forget();
 }
 
-static void places_are_known_by_name(void)
+CASE(places_are_known_by_name)
 {
     char place[PATH_MAX];
     config.project_dir = "/srv/bot";
@@ -235,7 +235,7 @@ static void put_socket(const char *path)
     close(fd);
 }
 
-static void broken_ones_are_said_and_never_waited_for(void)
+CASE(broken_ones_are_said_and_never_waited_for)
 {
     begin();
     const char *const root = "p/.claude/skills";
@@ -276,7 +276,7 @@ static void broken_ones_are_said_and_never_waited_for(void)
 }
 
 /* At the bound: allowed. */
-static void bounds_are_the_stated_ones(void)
+CASE(bounds_are_the_stated_ones)
 {
     begin();
     const char *const root = "p/.claude/skills";
@@ -291,7 +291,7 @@ static void bounds_are_the_stated_ones(void)
     forget();
 }
 
-static void thousands_of_skills_are_cut_and_said(void)
+CASE(thousands_of_skills_are_cut_and_said)
 {
     begin();
     for (int i = 0; i < SMA_SKILL_COUNT_MAX + 20; i++)
@@ -318,7 +318,7 @@ static void accept_one(const char *id, enum sma_err expected)
     CHECK_ERR(expected, sma_skills_accept(&config, &skill, 1, &error));
 }
 
-static void what_comes_later_is_held_back(void)
+CASE(what_comes_later_is_held_back)
 {
     begin();
     const char *const root = "p/.claude/skills";
@@ -355,7 +355,7 @@ static void what_comes_later_is_held_back(void)
 }
 
 /* A project that began without skills: the first one is new, too. */
-static void an_empty_beginning_counts(void)
+CASE(an_empty_beginning_counts)
 {
     begin();
     begin_record(0);
@@ -366,7 +366,7 @@ static void an_empty_beginning_counts(void)
     forget();
 }
 
-static void only_what_was_shown_is_accepted(void)
+CASE(only_what_was_shown_is_accepted)
 {
     begin();
     const char *const root = "p/.claude/skills";
@@ -386,7 +386,7 @@ static void only_what_was_shown_is_accepted(void)
 }
 
 /* Not read again, and yet: the same size and time, another content. */
-static void a_quick_change_is_seen(void)
+CASE(a_quick_change_is_seen)
 {
     begin();
     const char *const root = "p/.claude/skills";
@@ -402,7 +402,7 @@ static void a_quick_change_is_seen(void)
     forget();
 }
 
-static void a_damaged_record_accepts_nothing(void)
+CASE(a_damaged_record_accepts_nothing)
 {
     begin();
     put_skill("p/.claude/skills", "a", "x");
@@ -424,7 +424,7 @@ static void a_damaged_record_accepts_nothing(void)
 }
 
 /* Killed at either side of the replacement: the old record or the new one. */
-static void a_kill_leaves_the_old_or_the_new_record(void)
+CASE(a_kill_leaves_the_old_or_the_new_record)
 {
     const char *const points[] = {"skills.before_record:1", "skills.after_record:1"};
     for (size_t i = 0; i < SMA_COUNT_OF(points); i++) {
@@ -463,7 +463,7 @@ static const char *found(const char *name)
     return text;
 }
 
-static void names_are_matched_in_three_steps(void)
+CASE(names_are_matched_in_three_steps)
 {
     begin();
     put_file(at("p/.claude/skills/pdf/SKILL.md"), "---\nname: Forms\n---\n");
@@ -484,7 +484,7 @@ static void names_are_matched_in_three_steps(void)
     forget();
 }
 
-static void a_skill_is_loaded_with_what_was_accepted(void)
+CASE(a_skill_is_loaded_with_what_was_accepted)
 {
     begin();
     struct sma_buf result, why;
@@ -511,7 +511,7 @@ static void a_skill_is_loaded_with_what_was_accepted(void)
     forget();
 }
 
-static void a_long_skill_is_cut_and_said(void)
+CASE(a_long_skill_is_cut_and_said)
 {
     begin();
     struct sma_buf result, why, text;
@@ -537,7 +537,7 @@ static void a_long_skill_is_cut_and_said(void)
     forget();
 }
 
-static void texts_are_one_clean_line(void)
+CASE(texts_are_one_clean_line)
 {
     begin();
     put_file(
@@ -557,7 +557,7 @@ static void texts_are_one_clean_line(void)
 
 /* -- rules ------------------------------------------------------------------------------------- */
 /* What the front matter asks for, and what it gets. */
-static void only_own_scripts_become_rules(void)
+CASE(only_own_scripts_become_rules)
 {
     static const struct
     {
@@ -615,6 +615,22 @@ static void only_own_scripts_become_rules(void)
     }
 }
 
+/* A group may hold groups; the first SKILL.md on the way down ends it. */
+CASE(skills_in_groups_are_found)
+{
+    begin();
+    put_skill("p/.claude/skills/writing", "letters", "in a group");
+    put_skill("p/.claude/skills/writing/long", "novels", "in a group of a group");
+    put_skill("p/.claude/skills/top/inner/deep/deeper", "never", "too deep");
+    put_skill("p/.claude/skills", "own", "by itself");
+    put_skill("p/.claude/skills/own", "part", "inside of a skill, so none");
+    scan();
+    CHECK(find("letters") != NULL && find("novels") != NULL && find("own") != NULL);
+    CHECK_TEXT(".claude/skills/writing/letters", find("letters")->place);
+    CHECK(find("never") == NULL && find("part") == NULL);
+    CHECK_INT(3, (int)skills->count);
+}
+
 int main(void)
 {
     snprintf(top, sizeof top, "%s/sma-skills-XXXXXX",
@@ -622,24 +638,7 @@ int main(void)
     CHECK(mkdtemp(top) != NULL);
     snprintf(project, sizeof project, "%.*s/p", PATH_MAX - 20, top);
     snprintf(state, sizeof state, "%.*s/p/.ship", PATH_MAX - 20, top);
-    RUN(roots_are_those_of_the_configuration);
-    RUN(what_is_no_skill_is_passed_by);
-    RUN(linked_folders_stay_in_the_project);
-    RUN(places_are_known_by_name);
-    RUN(broken_ones_are_said_and_never_waited_for);
-    RUN(bounds_are_the_stated_ones);
-    RUN(thousands_of_skills_are_cut_and_said);
-    RUN(what_comes_later_is_held_back);
-    RUN(an_empty_beginning_counts);
-    RUN(only_what_was_shown_is_accepted);
-    RUN(a_quick_change_is_seen);
-    RUN(a_damaged_record_accepts_nothing);
-    RUN(a_kill_leaves_the_old_or_the_new_record);
-    RUN(names_are_matched_in_three_steps);
-    RUN(a_skill_is_loaded_with_what_was_accepted);
-    RUN(a_long_skill_is_cut_and_said);
-    RUN(texts_are_one_clean_line);
-    RUN(only_own_scripts_become_rules);
+    check_run_cases(NULL);
     (void)nftw(top, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

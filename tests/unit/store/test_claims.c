@@ -19,9 +19,9 @@ static bool has(const struct sma_claims *claims, uint64_t hash, uint64_t seq)
     return false;
 }
 
-static void every_claim_is_found_while_the_table_grows(void)
+CASE(every_claim_is_found_while_the_table_grows)
 {
-    struct sma_claims claims;
+    SMA_AUTO(sma_claims_fini) struct sma_claims claims;
     CHECK_OK(sma_claims_init(&claims));
     enum
     {
@@ -36,12 +36,11 @@ static void every_claim_is_found_while_the_table_grows(void)
     for (uint64_t seq = COUNT + 1; seq <= 2 * COUNT; seq++)
         CHECK(!has(&claims, mix(seq), seq));
     CHECK(sma_claims_bytes(&claims) < (uint64_t)COUNT * 40);
-    sma_claims_fini(&claims);
 }
 
-static void removal_leaves_all_others(void)
+CASE(removal_leaves_all_others)
 {
-    struct sma_claims claims;
+    SMA_AUTO(sma_claims_fini) struct sma_claims claims;
     CHECK_OK(sma_claims_init(&claims));
     enum
     {
@@ -59,12 +58,11 @@ static void removal_leaves_all_others(void)
     for (uint64_t seq = 1; seq <= COUNT; seq++)
         CHECK_INT(seq % 3 != 1, sma_claims_remove(&claims, CLUSTERED(seq), seq));
     CHECK_INT(0, claims.count);
-    sma_claims_fini(&claims);
 }
 
-static void equal_hashes_are_all_given_and_bounded(void)
+CASE(equal_hashes_are_all_given_and_bounded)
 {
-    struct sma_claims claims;
+    SMA_AUTO(sma_claims_fini) struct sma_claims claims;
     CHECK_OK(sma_claims_init(&claims));
     for (uint64_t seq = 1; seq <= SMA_CLAIMS_SEGMENT_USED_MAX; seq++)
         CHECK_OK(sma_claims_add(&claims, 42, seq));
@@ -76,13 +74,6 @@ static void equal_hashes_are_all_given_and_bounded(void)
     CHECK_ERR(SMA_ERR_FULL, sma_claims_add(&claims, 42, 1000000));
     CHECK_INT(SMA_CLAIMS_SEGMENT_USED_MAX, claims.count);
     CHECK_OK(sma_claims_add(&claims, ~UINT64_C(0), 1000001)); /* other segments go on */
-    sma_claims_fini(&claims);
 }
 
-int main(void)
-{
-    RUN(every_claim_is_found_while_the_table_grows);
-    RUN(removal_leaves_all_others);
-    RUN(equal_hashes_are_all_given_and_bounded);
-    return check_summary();
-}
+CASES_MAIN

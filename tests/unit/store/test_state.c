@@ -6,12 +6,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void a_new_database_is_empty_and_clean(void)
+CASE(a_new_database_is_empty_and_clean)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
-    CHECK(sma_state_is_new(f.state));
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK(sma_state_was_clean(f.state));
     CHECK_INT(1, sma_state_next_seq(f.state));
     CHECK_OK(sma_state_begin(f.state));
@@ -20,15 +18,12 @@ static void a_new_database_is_empty_and_clean(void)
     sma_state_counts(f.state, &counts);
     CHECK_INT(0, counts.commits);
     fixture_reopen(&f, true);
-    CHECK(!sma_state_is_new(f.state));
-    fixture_fini(&f);
 }
 
-static void clean_flag_tells_the_truth(void)
+CASE(clean_flag_tells_the_truth)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     accept_event(f.state, "c", "1", SMA_ROW_DONE);
     CHECK_OK(sma_state_commit(f.state));
@@ -41,7 +36,6 @@ static void clean_flag_tells_the_truth(void)
     CHECK(!sma_state_was_clean(f.state));
     fixture_reopen(&f, true);
     CHECK(sma_state_was_clean(f.state));
-    fixture_fini(&f);
 }
 
 static enum sma_err check_whole_row(void *user, const struct sma_state_message *message)
@@ -63,11 +57,10 @@ static enum sma_err check_whole_row(void *user, const struct sma_state_message *
     return SMA_ERR_OK;
 }
 
-static void an_accepted_row_comes_back_whole(void)
+CASE(an_accepted_row_comes_back_whole)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     struct sma_state_chat *chat = NULL;
     CHECK_OK(sma_state_chat_open(f.state, SMA_STR("telegram:chat:7"), SMA_STR("telegram"), &chat));
@@ -93,8 +86,8 @@ static void an_accepted_row_comes_back_whole(void)
     CHECK_INT(1, sma_state_durable_seq(f.state));
     for (int round = 0; round < 2; round++) {
         unsigned count = 0;
-        CHECK_OK(sma_state_each_open(f.state, check_whole_row, &count));
-        CHECK_OK(sma_state_each_unflushed(f.state, check_whole_row, &count));
+        CHECK_OK(each_open(f.state, check_whole_row, &count));
+        CHECK_OK(each_unflushed(f.state, check_whole_row, &count));
         CHECK_INT(2, count);
         struct sma_state_head head;
         chat = sma_state_chat_get(f.state, SMA_STR("telegram:chat:7"));
@@ -110,16 +103,14 @@ static void an_accepted_row_comes_back_whole(void)
     fixture_reopen(&f, true);
     CHECK_INT(seq, sma_state_history_flushed(f.state));
     unsigned count = 0;
-    CHECK_OK(sma_state_each_unflushed(f.state, check_whole_row, &count));
+    CHECK_OK(each_unflushed(f.state, check_whole_row, &count));
     CHECK_INT(0, count);
-    fixture_fini(&f);
 }
 
-static void bad_rows_are_refused_without_harm(void)
+CASE(bad_rows_are_refused_without_harm)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     struct sma_state_chat *chat = NULL;
     static char big[SMA_CHAT_KEY_BYTES_MAX + 1];
@@ -145,14 +136,12 @@ static void bad_rows_are_refused_without_harm(void)
     CHECK_ERR(SMA_ERR_BADINPUT, sma_state_meta_set(f.state, SMA_STR("state.clean"), SMA_STR("x")));
     CHECK_OK(sma_state_commit(f.state));
     CHECK_INT(1, sma_state_open_count(f.state));
-    fixture_fini(&f);
 }
 
-static void an_ignored_claim_is_upgraded_and_found_open_after_a_crash(void)
+CASE(an_ignored_claim_is_upgraded_and_found_open_after_a_crash)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t old = accept_event(f.state, "c", "old", SMA_ROW_IGNORED);
     CHECK_OK(sma_state_commit(f.state));
@@ -174,7 +163,6 @@ static void an_ignored_claim_is_upgraded_and_found_open_after_a_crash(void)
     CHECK_OK(find_event(f.state, "c", "old", &head));
     CHECK_INT(SMA_ROW_WAITING, head.state);
     CHECK_INT(2, sma_state_claim_count(f.state));
-    fixture_fini(&f);
 }
 
 static enum sma_err collect_step(void *user, uint32_t number, uint8_t kind, struct sma_str data)
@@ -195,11 +183,10 @@ static enum sma_err check_result(void *user, const struct sma_state_result *resu
     return SMA_ERR_OK;
 }
 
-static void a_run_is_steps_then_a_result(void)
+CASE(a_run_is_steps_then_a_result)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t one = accept_event(f.state, "c", "1", SMA_ROW_WAITING),
              two = accept_event(f.state, "c", "2", SMA_ROW_WAITING);
@@ -212,7 +199,7 @@ static void a_run_is_steps_then_a_result(void)
     fixture_reopen(&f, false);
     char text[256] = "";
     uint32_t last = 0;
-    CHECK_OK(sma_state_each_step(f.state, one, collect_step, text));
+    CHECK_OK(each_step(f.state, one, collect_step, text));
     CHECK_TEXT("1/1/a 2/2/b ", text);
     CHECK_OK(sma_state_step_last(f.state, one, &last));
     CHECK_INT(2, last);
@@ -239,7 +226,6 @@ static void a_run_is_steps_then_a_result(void)
     CHECK_OK(sma_state_step_last(f.state, two, &last));
     CHECK_INT(1, last);
     CHECK_INT(1, sma_state_open_count(f.state));
-    fixture_fini(&f);
 }
 
 static enum sma_err collect_turn(void *user, uint64_t seq, struct sma_str wire,
@@ -266,11 +252,10 @@ static uint64_t make_turn(struct sma_state *state, const char *chat, const char 
     return finish.seq;
 }
 
-static void a_session_is_rebuilt_from_the_last_turns(void)
+CASE(a_session_is_rebuilt_from_the_last_turns)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     make_turn(f.state, "c", "1", SMA_STR("a"));     /* seq 1 */
     make_turn(f.state, "d", "1", SMA_STR("other")); /* seq 2 */
     make_turn(f.state, "c", "2", SMA_STR("bb"));    /* seq 3 */
@@ -304,7 +289,6 @@ static void a_session_is_rebuilt_from_the_last_turns(void)
     char text[64] = "";
     CHECK_OK(sma_state_each_turn(f.state, chat, 100, 10, 1000, collect_turn, text));
     CHECK_TEXT("4:3 ", text);
-    fixture_fini(&f);
 }
 
 static int count_rows(struct sma_state *state, const char *sql)
@@ -317,11 +301,10 @@ static int count_rows(struct sma_state *state, const char *sql)
     return count;
 }
 
-static void only_the_last_turns_of_a_chat_are_kept(void)
+CASE(only_the_last_turns_of_a_chat_are_kept)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     char event[16];
     for (int i = 0; i < SMA_STATE_TURN_COUNT_MAX + 400; i++) {
         snprintf(event, sizeof event, "%d", i);
@@ -336,29 +319,25 @@ static void only_the_last_turns_of_a_chat_are_kept(void)
                                            sma_state_next_seq(f.state)));
     CHECK_OK(sma_state_commit(f.state));
     CHECK_INT(0, count_rows(f.state, "SELECT count(*) FROM turns"));
-    fixture_fini(&f);
 }
 
 /* A start reads claims and open rows: turns are a year's work and none of its business. */
-static void a_start_does_not_look_at_turns(void)
+CASE(a_start_does_not_look_at_turns)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     make_turn(f.state, "c", "first", SMA_STR("turn"));
     fixture_reopen(&f, true);
     for (int sql = SMA_SQL_TURN_INSERT; sql <= SMA_SQL_TURN_CLEAR; sql++)
         CHECK(f.state->statements[sql] == NULL);
     CHECK(sma_state_has_past(f.state, sma_state_chat_get(f.state, SMA_STR("c"))));
-    fixture_fini(&f);
 }
 
 /* As a database of schema 5 was: without what 6 added. */
-static void turns_of_the_version_before_are_found(void)
+CASE(turns_of_the_version_before_are_found)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     make_turn(f.state, "c", "first", SMA_STR("turn"));
     make_turn(f.state, "d", "second", SMA_STR("turn"));
     make_turn(f.state, "c", "third", SMA_STR("turn"));
@@ -368,7 +347,6 @@ static void turns_of_the_version_before_are_found(void)
     CHECK_INT(1, turn_count_of(f.state, sma_state_chat_get(f.state, SMA_STR("d"))));
     make_turn(f.state, "d", "fourth", SMA_STR("turn"));
     CHECK_INT(2, turn_count_of(f.state, sma_state_chat_get(f.state, SMA_STR("d"))));
-    fixture_fini(&f);
 }
 
 static enum sma_err check_delivery(void *user, const struct sma_state_delivery *delivery)
@@ -404,7 +382,7 @@ static uint64_t salt_of(struct fixture *f, uint64_t id)
 
 /* Two databases give out the same outbox ids; a platform that remembers keys must not take one for
  * the other's. */
-static void rows_of_two_databases_have_different_salts(void)
+CASE(rows_of_two_databases_have_different_salts)
 {
     struct fixture f;
     uint64_t salts[2], id = 0;
@@ -436,11 +414,10 @@ static void rows_of_two_databases_have_different_salts(void)
     CHECK(salts[0] != 0 && salts[1] != 0 && salts[0] != salts[1]);
 }
 
-static void deliveries_are_idempotent_and_found_while_open(void)
+CASE(deliveries_are_idempotent_and_found_while_open)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "c", "1", SMA_ROW_WAITING);
     uint64_t id = sma_state_outbox_id(seq, 1023, 63);
@@ -479,7 +456,6 @@ static void deliveries_are_idempotent_and_found_while_open(void)
     CHECK_OK(sma_state_commit(f.state));
     CHECK_OK(sma_state_each_outbox_open(f.state, check_delivery, &count));
     CHECK_INT(3, count);
-    fixture_fini(&f);
 }
 
 /* -- readers in readers ------------------------------------------------------------------------ */
@@ -507,11 +483,10 @@ static enum sma_err act_on_row(void *user, const struct sma_state_message *messa
     return SMA_ERR_OK;
 }
 
-static void a_row_is_owned_by_who_read_it(void)
+CASE(a_row_is_owned_by_who_read_it)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t one = accept_event(f.state, "c", "1", SMA_ROW_WAITING);
     uint64_t two = accept_event(f.state, "c", "2", SMA_ROW_WAITING);
@@ -522,7 +497,6 @@ static void a_row_is_owned_by_who_read_it(void)
     CHECK_TEXT("facts of one", it.outer);
     CHECK_TEXT("facts of two", it.inner);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
 static enum sma_err change_under_read(void *user, struct sma_str key, struct sma_str value)
@@ -561,18 +535,16 @@ static int signal_of(struct sma_state *state, sma_state_pair_fn *each)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void who_acts_under_a_live_row_is_stopped(void)
+CASE(who_acts_under_a_live_row_is_stopped)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     CHECK_OK(sma_state_access_set(f.state, SMA_STR("x/k"), SMA_STR("v")));
     CHECK_INT(0, signal_of(f.state, keep_pair));
     CHECK_INT(SIGABRT, signal_of(f.state, change_under_read));
     CHECK_INT(SIGABRT, signal_of(f.state, read_in_read));
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
 static enum sma_err collect_pair(void *user, struct sma_str key, struct sma_str value)
@@ -583,11 +555,10 @@ static enum sma_err collect_pair(void *user, struct sma_str key, struct sma_str 
     return SMA_ERR_OK;
 }
 
-static void cursors_access_and_meta_are_kept(void)
+CASE(cursors_access_and_meta_are_kept)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     int64_t value = 0;
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_cursor_get(f.state, SMA_STR("telegram.offset"), &value));
     CHECK_OK(sma_state_begin(f.state));
@@ -609,7 +580,6 @@ static void cursors_access_and_meta_are_kept(void)
     CHECK_OK(sma_state_meta_get(f.state, SMA_STR("import.done"), small, sizeof small));
     CHECK_TEXT("ye", small);
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_meta_get(f.state, SMA_STR("no"), small, sizeof small));
-    fixture_fini(&f);
 }
 
 static void put_contact(struct sma_state *state, const char *channel, const char *name,
@@ -624,11 +594,10 @@ static void put_contact(struct sma_state *state, const char *channel, const char
     CHECK_OK(sma_state_contact_put(state, &contact));
 }
 
-static void the_last_place_of_a_contact_wins(void)
+CASE(the_last_place_of_a_contact_wins)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     struct sma_state_contact found;
     CHECK_OK(sma_state_begin(f.state));
     put_contact(f.state, "telegram", "Ann", "1", "m1", 10);
@@ -657,14 +626,12 @@ static void the_last_place_of_a_contact_wins(void)
                   sma_state_contact_find(f.state, SMA_STR(""), SMA_STR("Bob"), &found));
         fixture_reopen(&f, true);
     }
-    fixture_fini(&f);
 }
 
-static void chats_keep_marks_generation_and_rotation(void)
+CASE(chats_keep_marks_generation_and_rotation)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (int i = 0; i < 300; i++) { /* over the first size of the table */
         char key[32];
@@ -691,12 +658,11 @@ static void chats_keep_marks_generation_and_rotation(void)
     chat = sma_state_chat_get(f.state, SMA_STR("chat-7"));
     CHECK_INT(3, chat->generation);
     CHECK_INT(0, chat->rotation.len);
-    fixture_fini(&f);
 }
 
-static void two_batches_commit_one_after_the_other(void)
+CASE(two_batches_commit_one_after_the_other)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = f.is_threaded = true;
     fixture_open(&f);
@@ -715,28 +681,6 @@ static void two_batches_commit_one_after_the_other(void)
     fixture_reopen(&f, false);
     CHECK_INT(200, sma_state_open_count(f.state));
     CHECK_INT(200, sma_state_claim_count(f.state));
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(a_new_database_is_empty_and_clean);
-    RUN(clean_flag_tells_the_truth);
-    RUN(an_accepted_row_comes_back_whole);
-    RUN(bad_rows_are_refused_without_harm);
-    RUN(an_ignored_claim_is_upgraded_and_found_open_after_a_crash);
-    RUN(a_run_is_steps_then_a_result);
-    RUN(a_session_is_rebuilt_from_the_last_turns);
-    RUN(only_the_last_turns_of_a_chat_are_kept);
-    RUN(a_start_does_not_look_at_turns);
-    RUN(turns_of_the_version_before_are_found);
-    RUN(rows_of_two_databases_have_different_salts);
-    RUN(deliveries_are_idempotent_and_found_while_open);
-    RUN(cursors_access_and_meta_are_kept);
-    RUN(the_last_place_of_a_contact_wins);
-    RUN(chats_keep_marks_generation_and_rotation);
-    RUN(two_batches_commit_one_after_the_other);
-    RUN(a_row_is_owned_by_who_read_it);
-    RUN(who_acts_under_a_live_row_is_stopped);
-    return check_summary();
-}
+CASES_MAIN

@@ -4,6 +4,7 @@
  * the table.
  * Method: the state database alone; a failing write below SQLite; SQL to make an old file.
  */
+#include "runtime/chat/state_keep.h"
 #include "runtime/chat/state_read.h"
 #include "state_support.h"
 
@@ -28,11 +29,10 @@ static void note(const struct sma_state_approval *row, struct found *found)
 
 static void note_read(struct fixture *f, struct sma_str id, struct found *found)
 {
-    struct sma_state_rows rows = {0};
+    SMA_AUTO(sma_state_rows_free) struct sma_state_rows rows = {0};
     struct sma_state_approval row;
     CHECK_OK(sma_state_approval_read(f->state, id, &rows, &row));
     note(&row, found);
-    sma_state_rows_free(&rows);
 }
 
 static enum sma_err find(struct fixture *f, struct sma_str beginning, struct found *found)
@@ -51,10 +51,10 @@ static struct found open_ones(struct fixture *f)
 {
     struct found found = {0};
     struct sma_state_rows rows = {0};
-    struct sma_state_approval_list list;
-    CHECK_OK(sma_state_approvals_open_read(f->state, &rows, &list));
+    struct sma_state_asked_list list;
+    CHECK_OK(sma_state_asked_read(f->state, &rows, &list));
     for (size_t i = 0; i < list.count; i++)
-        note_read(f, list.ids[i], &found);
+        note_read(f, list.items[i].id, &found);
     sma_state_rows_free(&rows);
     return found;
 }
@@ -71,12 +71,11 @@ static void add(struct fixture *f, const char *id, const char *chat, uint64_t ru
                                                                  .request = SMA_STR("request")}));
 }
 
-static void requests_are_kept_and_found(void)
+CASE(requests_are_kept_and_found)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct found found = {0};
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add(&f, "aabbcc00", "a", 9);
     add(&f, "aabbcc11", "b", 5);
@@ -105,15 +104,13 @@ static void requests_are_kept_and_found(void)
     CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("ab"), &found));
     CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR(""), &found));
     CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("a%"), &found));
-    fixture_fini(&f);
 }
 
-static void decided_ones_lose_their_request_and_go_by_and_by(void)
+CASE(decided_ones_lose_their_request_and_go_by_and_by)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct found found = {0};
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add(&f, "aa", "a", 1);
     add(&f, "bb", "a", 2);
@@ -135,14 +132,14 @@ static void decided_ones_lose_their_request_and_go_by_and_by(void)
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_approval_update(f.state, &update));
     CHECK_OK(sma_state_approval_set_left(f.state, SMA_STR("bb"), 77));
     CHECK_INT(77, open_ones(&f).last.left_ms);
-    CHECK_OK(sma_state_approvals_forget(f.state, 1000));
+    uint32_t removed = 0;
+    CHECK_OK(sma_state_keep_approvals(f.state, 1000, 10, &removed));
     CHECK_OK(find(&f, SMA_STR("aa"), &found));
-    CHECK_OK(sma_state_approvals_forget(f.state, 1001));
+    CHECK_OK(sma_state_keep_approvals(f.state, 1001, 10, &removed));
     CHECK_ERR(SMA_ERR_NOTFOUND, find(&f, SMA_STR("aa"), &found));
-    CHECK_OK(sma_state_approvals_forget(f.state, INT64_MAX)); /* open ones stay */
+    CHECK_OK(sma_state_keep_approvals(f.state, INT64_MAX, 10, &removed)); /* open ones stay */
     CHECK_INT(1, open_ones(&f).count);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
 static bool is_full;
@@ -154,12 +151,11 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-static void changes_are_undone_with_their_transaction(void)
+CASE(changes_are_undone_with_their_transaction)
 {
     struct fixture f;
     sma_state_vfs_set_hook(fail_when_full);
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add(&f, "aa", "a", 1);
     CHECK_OK(sma_state_commit(f.state));
@@ -198,11 +194,10 @@ static enum sma_err note_salt(void *user, const struct sma_state_delivery *deliv
     return SMA_ERR_OK;
 }
 
-static void a_database_of_the_version_before_gets_the_table(void)
+CASE(a_database_of_the_version_before_gets_the_table)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "a", "1", SMA_ROW_WAITING), salt = 1;
     struct sma_state_delivery begun = {.outbox_id = sma_state_outbox_id(seq, 1, 0),
@@ -228,14 +223,6 @@ static void a_database_of_the_version_before_gets_the_table(void)
     add(&f, "aa", "a", seq);
     CHECK_OK(sma_state_commit(f.state));
     CHECK_INT(1, open_ones(&f).count);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(requests_are_kept_and_found);
-    RUN(decided_ones_lose_their_request_and_go_by_and_by);
-    RUN(changes_are_undone_with_their_transaction);
-    RUN(a_database_of_the_version_before_gets_the_table);
-    return check_summary();
-}
+CASES_MAIN

@@ -45,30 +45,28 @@ static void execute(const struct fixture *f, const char *sql)
     CHECK_INT(SQLITE_OK, sqlite3_close(db));
 }
 
-static void a_file_of_something_else_is_named_with_the_remedy(void)
+CASE(a_file_of_something_else_is_named_with_the_remedy)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     damage(&f, "this is a letter to a friend, and not at all a database", 55, 0);
     refuse(&f, SMA_ERR_CORRUPT, "move it");
-    fixture_fini(&f);
 }
 
-static void a_damaged_page_is_named_with_the_remedy(void)
+CASE(a_damaged_page_is_named_with_the_remedy)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     make_database(&f);
     static char noise[200 * 4096];
     memset(noise, 0xa5, sizeof noise);
     damage(&f, noise, sizeof noise, 4096); /* everything but the first page */
     refuse(&f, SMA_ERR_CORRUPT, "move it");
-    fixture_fini(&f);
 }
 
-static void a_newer_schema_is_not_touched(void)
+CASE(a_newer_schema_is_not_touched)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     make_database(&f);
     execute(&f, "PRAGMA user_version=99");
@@ -76,12 +74,11 @@ static void a_newer_schema_is_not_touched(void)
     execute(&f, "PRAGMA user_version=9");
     fixture_open(&f);
     CHECK_INT(2000, sma_state_open_count(f.state));
-    fixture_fini(&f);
 }
 
 /* Marks are only hints, a chat that moved nowhere is where it was, and a claim of nothing claims
  * nothing. */
-static void what_can_be_done_without_stops_nobody(void)
+CASE(what_can_be_done_without_stops_nobody)
 {
     static const char *const damages[] = {
         "UPDATE meta SET value=x'0102' WHERE name='state.marks'",
@@ -106,35 +103,24 @@ static void what_can_be_done_without_stops_nobody(void)
 }
 
 /* Without its key no claim of before would be found. */
-static void a_damaged_key_is_noticed(void)
+CASE(a_damaged_key_is_noticed)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     make_database(&f);
     execute(&f, "UPDATE meta SET value=x'0102' WHERE name='state.key'");
     refuse(&f, SMA_ERR_CORRUPT, "move it");
-    fixture_fini(&f);
 }
 
-static void an_unreachable_file_is_an_error(void)
+CASE(an_unreachable_file_is_an_error)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     char good[sizeof f.path];
     memcpy(good, f.path, sizeof good);
     snprintf(f.path, sizeof f.path, "%s/none/state.db", f.dir);
     refuse(&f, SMA_ERR_NOTFOUND, "open");
     memcpy(f.path, good, sizeof good);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(a_file_of_something_else_is_named_with_the_remedy);
-    RUN(a_damaged_page_is_named_with_the_remedy);
-    RUN(a_newer_schema_is_not_touched);
-    RUN(what_can_be_done_without_stops_nobody);
-    RUN(a_damaged_key_is_noticed);
-    RUN(an_unreachable_file_is_an_error);
-    return check_summary();
-}
+CASES_MAIN

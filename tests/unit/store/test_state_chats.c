@@ -34,12 +34,11 @@ static void make_chats(struct sma_state *state, int first, int count)
     }
 }
 
-static void chats_that_nobody_uses_are_read_again_when_they_are_asked_for(void)
+CASE(chats_that_nobody_uses_are_read_again_when_they_are_asked_for)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     char key[32];
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     sma_state_set_chats_kept(f.state, KEPT);
     make_chats(f.state, 0, 5000);
     CHECK(kept(f.state) <= KEPT + 10);
@@ -62,15 +61,13 @@ static void chats_that_nobody_uses_are_read_again_when_they_are_asked_for(void)
         CHECK_INT(0, (long long)kept(f.state)); /* a start reads none */
         sma_state_set_chats_kept(f.state, KEPT);
     }
-    fixture_fini(&f);
 }
 
-static void a_chat_in_use_stays_where_it_is(void)
+CASE(a_chat_in_use_stays_where_it_is)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     char key[32];
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     sma_state_set_chats_kept(f.state, KEPT);
     make_chats(f.state, 0, 200);
     struct sma_state_chat *used[100];
@@ -86,14 +83,12 @@ static void a_chat_in_use_stays_where_it_is(void)
         used[i]->user = NULL;
     make_chats(f.state, 1200, 300);
     CHECK(kept(f.state) <= KEPT + 10);
-    fixture_fini(&f);
 }
 
-static void what_an_undone_transaction_did_to_a_chat_is_not_read_again(void)
+CASE(what_an_undone_transaction_did_to_a_chat_is_not_read_again)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_chats_kept(f.state, 1);
     make_chats(f.state, 0, 50);
     for (int round = 0; round < 2; round++) {
@@ -111,7 +106,6 @@ static void what_an_undone_transaction_did_to_a_chat_is_not_read_again(void)
         CHECK(sma_state_chat_get(f.state, SMA_STR("fresh")) == NULL);
         CHECK_INT(50, (long long)sma_state_chat_count(f.state));
     }
-    fixture_fini(&f);
 }
 
 static enum sma_err note_id(void *user, struct sma_state_chat *chat)
@@ -121,11 +115,10 @@ static enum sma_err note_id(void *user, struct sma_state_chat *chat)
     return SMA_ERR_OK;
 }
 
-static void plans_under_way_are_found_without_looking_at_all_chats(void)
+CASE(plans_under_way_are_found_without_looking_at_all_chats)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_chats_kept(f.state, 4);
     make_chats(f.state, 0, 300);
     CHECK_OK(sma_state_begin(f.state));
@@ -140,14 +133,12 @@ static void plans_under_way_are_found_without_looking_at_all_chats(void)
     CHECK_OK(sma_state_each_rotating(f.state, note_id, &found));
     CHECK_INT(7207, (long long)found);
     CHECK_INT(0, (long long)kept(f.state));
-    fixture_fini(&f);
 }
 
-static void chats_that_have_moved_stay_together(void)
+CASE(chats_that_have_moved_stay_together)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_chats_kept(f.state, 4);
     make_chats(f.state, 0, 100);
     CHECK_OK(sma_state_begin(f.state));
@@ -173,7 +164,6 @@ static void chats_that_have_moved_stay_together(void)
         fixture_reopen(&f, true);
         sma_state_set_chats_kept(f.state, 4);
     }
-    fixture_fini(&f);
 }
 
 static int64_t wall_ms;
@@ -183,9 +173,9 @@ static int64_t test_wall(void *self)
     return wall_ms;
 }
 
-static void a_chat_knows_the_day_somebody_wrote_in_it(void)
+CASE(a_chat_knows_the_day_somebody_wrote_in_it)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.sys.wall_ms = test_wall;
     wall_ms = 100 * 86400000LL;
@@ -209,20 +199,11 @@ static void a_chat_knows_the_day_somebody_wrote_in_it(void)
         CHECK_INT(100, sma_state_chat_get(f.state, SMA_STR("b"))->seen_day);
         fixture_reopen(&f, true);
     }
-    fixture_fini(&f);
 }
 
-static enum sma_err collect(void *user, struct sma_state_chat *chat)
+CASE(an_idle_chat_is_forgotten_whole)
 {
-    char *text = user;
-    size_t len = strlen(text);
-    snprintf(text + len, 64 - len, "%s ", chat->key.ptr);
-    return SMA_ERR_OK;
-}
-
-static void idle_chats_are_listed_in_slices_and_forgotten_whole(void)
-{
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.sys.wall_ms = test_wall;
     wall_ms = 200 * 86400000LL;
@@ -249,17 +230,6 @@ static void idle_chats_are_listed_in_slices_and_forgotten_whole(void)
             accept_event(f.state, key_of(i, key), "new", SMA_ROW_DONE);
     }
     CHECK_OK(sma_state_commit(f.state));
-    char text[64] = "";
-    uint32_t next = 0, slices = 0;
-    do {
-        CHECK_OK(sma_state_idle_chats(
-            f.state, &(struct sma_state_idle_question){.after_id = next, .before_day = 210},
-            collect, text, &next));
-        slices++;
-    } while (next != 0);
-    CHECK_TEXT("chat-5 chat-300 chat-400 ", text);
-    CHECK_INT(3, slices);
-
     struct sma_state_contact found;
     bool is_gone = false;
     for (int round = 0; round < 2; round++) {
@@ -294,17 +264,6 @@ static void idle_chats_are_listed_in_slices_and_forgotten_whole(void)
     CHECK_INT(601, chat_named(f.state, "chat-5")->id); /* a number of its own */
     CHECK_OK(sma_state_commit(f.state));
     CHECK(!is_claimed(f.state, "chat-5", "old"));
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(idle_chats_are_listed_in_slices_and_forgotten_whole);
-    RUN(chats_that_nobody_uses_are_read_again_when_they_are_asked_for);
-    RUN(a_chat_in_use_stays_where_it_is);
-    RUN(what_an_undone_transaction_did_to_a_chat_is_not_read_again);
-    RUN(plans_under_way_are_found_without_looking_at_all_chats);
-    RUN(chats_that_have_moved_stay_together);
-    RUN(a_chat_knows_the_day_somebody_wrote_in_it);
-    return check_summary();
-}
+CASES_MAIN

@@ -36,11 +36,10 @@ static int count_claimed(struct sma_state *state, const char *prefix, int count)
     return found;
 }
 
-static void every_claim_survives_restarts(void)
+CASE(every_claim_survives_restarts)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     int total = 0;
     for (int round = 0; round < 4; round++) { /* generations and tails of many lengths */
         char prefix[8];
@@ -54,7 +53,6 @@ static void every_claim_survives_restarts(void)
             CHECK_INT(4095 + old, count_claimed(f.state, prefix, 5000));
         }
     }
-    fixture_fini(&f);
 }
 
 static uint64_t weak_hash(const void *bytes, size_t len)
@@ -62,11 +60,10 @@ static uint64_t weak_hash(const void *bytes, size_t len)
     return ((const uint8_t *)bytes)[len - 1] % 4; /* four hashes for everything */
 }
 
-static void equal_hashes_are_told_apart_by_their_rows(void)
+CASE(equal_hashes_are_told_apart_by_their_rows)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_hash(f.state, weak_hash);
     accept_many(f.state, "same", 300, SMA_ROW_DONE);
     CHECK_INT(300, count_claimed(f.state, "same", 600));
@@ -82,14 +79,12 @@ static void equal_hashes_are_told_apart_by_their_rows(void)
     sma_state_rollback(f.state);
     CHECK(!is_claimed(f.state, "chat-3", "undone"));
     CHECK_INT(300, count_claimed(f.state, "same", 300));
-    fixture_fini(&f);
 }
 
-static void intake_stops_exactly_at_the_hard_bound(void)
+CASE(intake_stops_exactly_at_the_hard_bound)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_bounds(f.state, 50, 100, 1000);
     accept_many(f.state, "a", 99, SMA_ROW_DONE);
     CHECK(!sma_state_is_claims_full(f.state));
@@ -103,7 +98,6 @@ static void intake_stops_exactly_at_the_hard_bound(void)
     message.state = SMA_ROW_LINE;
     CHECK_OK(sma_state_accept(f.state, &message, &seq)); /* lines need no claim: open runs go on */
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
 #define HOUR_NS (UINT64_C(3600) * 1000000000)
@@ -123,11 +117,10 @@ static uint32_t expire_all(struct sma_state *state, uint32_t slice)
     return total;
 }
 
-static void only_old_claims_over_the_bound_expire(void)
+CASE(only_old_claims_over_the_bound_expire)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     accept_many(f.state, "old", 4096, SMA_ROW_DONE);
     f.now_ns += 71 * HOUR_NS;
     sma_state_set_claim_bounds(f.state, 5000, SMA_CLAIM_COUNT_MAX, 72 * 3600 * 1000);
@@ -147,7 +140,6 @@ static void only_old_claims_over_the_bound_expire(void)
     CHECK_INT(0, count_claimed(f.state, "old", 4096));
     CHECK_INT(4096, count_claimed(f.state, "new", 4096));
     CHECK_INT(8193, sma_state_next_seq(f.state));
-    fixture_fini(&f);
 }
 
 static int64_t wall_of_another_century(void *self)
@@ -156,11 +148,10 @@ static int64_t wall_of_another_century(void *self)
     return INT64_C(9999999999999);
 }
 
-static void a_clock_jump_expires_nothing(void)
+CASE(a_clock_jump_expires_nothing)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_bounds(f.state, 10, SMA_CLAIM_COUNT_MAX, 72 * 3600 * 1000);
     accept_many(f.state, "a", 5000, SMA_ROW_DONE);
     f.sys.wall_ms = wall_of_another_century;
@@ -175,14 +166,12 @@ static void a_clock_jump_expires_nothing(void)
     CHECK(!sma_state_is_expiry_due(f.state));
     f.now_ns += 32 * HOUR_NS;
     CHECK(sma_state_is_expiry_due(f.state));
-    fixture_fini(&f);
 }
 
-static void what_is_needed_does_not_expire(void)
+CASE(what_is_needed_does_not_expire)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_bounds(f.state, 0, SMA_CLAIM_COUNT_MAX, 0);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t parked = accept_event(f.state, "chat-0", "parked", SMA_ROW_PARKED);
@@ -214,14 +203,12 @@ static void what_is_needed_does_not_expire(void)
     CHECK_INT(4097, sma_state_next_seq(f.state));
     fixture_reopen(&f, false);
     CHECK_INT(4097, sma_state_next_seq(f.state)); /* every row is gone, no number is used again */
-    fixture_fini(&f);
 }
 
-static void an_undone_expiry_starts_over(void)
+CASE(an_undone_expiry_starts_over)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     accept_many(f.state, "old", 4096, SMA_ROW_DONE);
     sma_state_set_claim_bounds(f.state, 0, SMA_CLAIM_COUNT_MAX, 0);
     for (int slice = 1000; slice <= 5000; slice += 4000) { /* a part, and all with its generation */
@@ -234,7 +221,6 @@ static void an_undone_expiry_starts_over(void)
         CHECK_INT(4096, count_claimed(f.state, "old", 4096));
     }
     CHECK_INT(4096, expire_all(f.state, 5000));
-    fixture_fini(&f);
 }
 
 static uint64_t real_now_ms(void)
@@ -244,11 +230,10 @@ static uint64_t real_now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void many_claims_are_loaded_quickly(void)
+CASE(many_claims_are_loaded_quickly)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     accept_many(f.state, "many", 100000, SMA_ROW_DONE);
     sma_state_close(f.state, true);
     f.state = NULL;
@@ -258,7 +243,6 @@ static void many_claims_are_loaded_quickly(void)
     fprintf(stderr, "   start with 100,000 claims: %u ms\n", (unsigned)took);
     CHECK(took < 2000 * PATIENCE); /* generous: bench_store has the figure */
     CHECK_INT(100000, sma_state_claim_count(f.state));
-    fixture_fini(&f);
 }
 
 #define HOUR_MS UINT64_C(3600000)
@@ -285,11 +269,10 @@ static void expire_due(struct fixture *f)
     }
 }
 
-static void imported_claims_have_their_own_age_and_leave_room(void)
+CASE(imported_claims_have_their_own_age_and_leave_room)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_bounds(f.state, 1000, 100000, 72 * HOUR_MS);
     CHECK_OK(sma_state_begin(f.state));
     sma_state_make_room_for_ages(f.state);
@@ -312,14 +295,12 @@ static void imported_claims_have_their_own_age_and_leave_room(void)
     f.now_ns += 2 * HOUR_MS * 1000000;
     CHECK(sma_state_is_expiry_due(f.state));
     CHECK_INT(0, (long long)sma_state_expired_early(f.state));
-    fixture_fini(&f);
 }
 
-static void the_oldest_claims_go_early_before_intake_would_stop(void)
+CASE(the_oldest_claims_go_early_before_intake_would_stop)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_claim_bounds(f.state, 1000, 16384, 72 * HOUR_MS);
     for (int i = 0; i < 12; i++) {
         char prefix[16];
@@ -333,20 +314,6 @@ static void the_oldest_claims_go_early_before_intake_would_stop(void)
     }
     CHECK(sma_state_expired_early(f.state) > 0);
     CHECK(is_claimed(f.state, "c", "p11-3999") && is_claimed(f.state, "c", "p10-0"));
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(imported_claims_have_their_own_age_and_leave_room);
-    RUN(the_oldest_claims_go_early_before_intake_would_stop);
-    RUN(every_claim_survives_restarts);
-    RUN(equal_hashes_are_told_apart_by_their_rows);
-    RUN(intake_stops_exactly_at_the_hard_bound);
-    RUN(only_old_claims_over_the_bound_expire);
-    RUN(a_clock_jump_expires_nothing);
-    RUN(what_is_needed_does_not_expire);
-    RUN(an_undone_expiry_starts_over);
-    RUN(many_claims_are_loaded_quickly);
-    return check_summary();
-}
+CASES_MAIN

@@ -54,12 +54,11 @@ static enum sma_err count_contact(void *user, const struct sma_state_contact *co
     return SMA_ERR_OK;
 }
 
-static void people_that_nobody_asks_for_are_read_again(void)
+CASE(people_that_nobody_asks_for_are_read_again)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_contact found;
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     sma_state_set_names_kept(f.state, 4);
     see(&f, 0, 2000, "a", 10);
     CHECK_INT(2000, (long long)sma_state_contact_news(f.state));
@@ -82,14 +81,12 @@ static void people_that_nobody_asks_for_are_read_again(void)
         fixture_reopen(&f, true);
         sma_state_set_names_kept(f.state, 4);
     }
-    fixture_fini(&f);
 }
 
-static void an_undone_meeting_is_forgotten_however_many_are_met_later(void)
+CASE(an_undone_meeting_is_forgotten_however_many_are_met_later)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     sma_state_set_names_kept(f.state, 1);
     see(&f, 0, 50, "a", 10);
     CHECK_OK(sma_state_begin(f.state));
@@ -102,12 +99,6 @@ static void an_undone_meeting_is_forgotten_however_many_are_met_later(void)
     fixture_reopen(&f, false);
     check_seen(&f, 3, "a", 10);
     check_seen(&f, 12, "a", 11);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(people_that_nobody_asks_for_are_read_again);
-    RUN(an_undone_meeting_is_forgotten_however_many_are_met_later);
-    return check_summary();
-}
+CASES_MAIN

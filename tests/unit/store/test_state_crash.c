@@ -187,12 +187,12 @@ static void mix_claims(struct sma_state *state, uint64_t *digest, const char *pr
 static uint64_t digest_of(struct sma_state *state)
 {
     uint64_t digest = 0;
-    CHECK_OK(sma_state_each_chat(state, mix_chat, &digest));
-    CHECK_OK(sma_state_each_open(state, mix_message, &digest));
-    CHECK_OK(sma_state_each_unflushed(state, mix_message, &digest));
+    CHECK_OK(each_chat(state, mix_chat, &digest));
+    CHECK_OK(each_open(state, mix_message, &digest));
+    CHECK_OK(each_unflushed(state, mix_message, &digest));
     CHECK_OK(sma_state_each_outbox_open(state, mix_delivery, &digest));
     for (uint64_t seq = BASE_CLAIMS; seq < BASE_CLAIMS + 5; seq++) {
-        CHECK_OK(sma_state_each_step(state, seq, mix_step, &digest));
+        CHECK_OK(each_step(state, seq, mix_step, &digest));
         CHECK_OK(sma_state_each_delivery(state, seq, mix_delivery, &digest));
         enum sma_err err = sma_state_result_get(state, seq, mix_result, &digest);
         CHECK(err == SMA_ERR_OK ||
@@ -304,9 +304,9 @@ static void restore_base(struct fixture *f, const char *base_path)
 
 static int stride = 1;
 
-static void a_kill_at_any_write_leaves_whole_transactions(void)
+CASE(a_kill_at_any_write_leaves_whole_transactions)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = true;
     char base_path[200];
@@ -341,7 +341,6 @@ static void a_kill_at_any_write_leaves_whole_transactions(void)
     fprintf(stderr, "   %d kills\n", deaths);
     CHECK(deaths > 100 / stride);
     munmap((void *)acknowledged, sizeof *acknowledged);
-    fixture_fini(&f);
 }
 
 int main(int argc, char **argv)
@@ -349,6 +348,6 @@ int main(int argc, char **argv)
     if (argc > 1)
         stride = (int)strtol(argv[1], NULL, 10);
     CHECK(stride > 0);
-    RUN(a_kill_at_any_write_leaves_whole_transactions);
+    check_run_cases(NULL);
     return check_summary();
 }

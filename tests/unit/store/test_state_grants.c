@@ -76,12 +76,11 @@ static void execute(struct fixture *f, const char *sql)
     CHECK_INT(SQLITE_OK, sqlite3_close(db));
 }
 
-static void each_chat_has_its_own(void)
+CASE(each_chat_has_its_own)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     uint64_t after = 0;
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add(&f, "a", "aa11");
     add(&f, "b", "aa22");
@@ -107,14 +106,12 @@ static void each_chat_has_its_own(void)
     CHECK_TEXT("bb33,", of_chat(&f, "a"));
     sma_state_rollback(f.state);
     CHECK_TEXT("aa11,bb33,", of_chat(&f, "a"));
-    fixture_fini(&f);
 }
 
-static void they_follow_their_chat(void)
+CASE(they_follow_their_chat)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add(&f, "old", "11");
     add(&f, "new", "22");
@@ -125,15 +122,13 @@ static void they_follow_their_chat(void)
     CHECK_TEXT("11,22,33,", of_chat(&f, "new"));
     fixture_reopen(&f, true);
     CHECK_TEXT("11,22,33,", of_chat(&f, "new"));
-    fixture_fini(&f);
 }
 
-static void the_same_rule_and_the_oldest_make_room(void)
+CASE(the_same_rule_and_the_oldest_make_room)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     char id[16];
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add_with(&f, "a", "f0", "=git push", 0);
     add_with(&f, "b", "f1", "=git push", 0);
@@ -150,15 +145,13 @@ static void the_same_rule_and_the_oldest_make_room(void)
     add_with(&f, "a", "b1", "a0001", 0); /* takes the place of its like: nobody else goes */
     CHECK(strncmp(of_chat(&f, "a"), "a0000,a0002,", 12) == 0);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void ended_ones_are_removed_in_slices(void)
+CASE(ended_ones_are_removed_in_slices)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     uint32_t removed;
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     add_with(&f, "a", "1", "1", 300);
     add_with(&f, "b", "2", "2", 100);
@@ -175,16 +168,14 @@ static void ended_ones_are_removed_in_slices(void)
     CHECK_TEXT("3,", of_chat(&f, "c"));
     CHECK_TEXT("5,", of_chat(&f, "e"));
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void records_of_the_version_before_become_rows(void)
+CASE(records_of_the_version_before_become_rows)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_rows rows = {0};
     struct sma_state_grants list;
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     (void)chat_named(f.state, "a");
     CHECK_OK(sma_state_commit(f.state));
@@ -215,15 +206,6 @@ static void records_of_the_version_before_become_rows(void)
     CHECK_OK(sma_state_access_get(f.state, SMA_STR("initiator:a"), &value));
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_access_get(f.state, SMA_STR("grant/22"), &value));
     sma_buf_fini(&value);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(each_chat_has_its_own);
-    RUN(they_follow_their_chat);
-    RUN(the_same_rule_and_the_oldest_make_room);
-    RUN(ended_ones_are_removed_in_slices);
-    RUN(records_of_the_version_before_become_rows);
-    return check_summary();
-}
+CASES_MAIN

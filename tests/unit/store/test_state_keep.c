@@ -78,9 +78,9 @@ static uint64_t seq_of_age(struct fixture *f, int64_t age_ms)
     return seq;
 }
 
-static void the_age_of_a_row_is_known_by_the_hour(void)
+CASE(the_age_of_a_row_is_known_by_the_hour)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     CHECK_INT(0, seq_of_age(&f, 0)); /* nothing is known of anything */
     for (int hour = 0; hour < 10; hour++, wall_now += HOUR)
@@ -102,7 +102,6 @@ static void the_age_of_a_row_is_known_by_the_hour(void)
     wall_now += 401 * 24 * HOUR;
     answer_many(&f, "c", 1);
     CHECK_INT(1, number_of(&f, "SELECT count(*) FROM hours"));
-    fixture_fini(&f);
 }
 
 typedef enum sma_err slice_fn(struct sma_state *state, uint64_t before_seq, uint32_t rows_max,
@@ -121,9 +120,9 @@ static int let_go(struct fixture *f, slice_fn *slice, uint64_t before_seq)
     return commits;
 }
 
-static void old_turns_go_in_slices(void)
+CASE(old_turns_go_in_slices)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     answer_many(&f, "a", 20);
     answer_many(&f, "b", 20);
@@ -132,20 +131,11 @@ static void old_turns_go_in_slices(void)
     CHECK_INT(26, number_of(&f, "SELECT min(seq) FROM turns"));
     CHECK(!sma_state_has_past(f.state, chat_named(f.state, "a")));
     CHECK_INT(15, turn_count_of(f.state, chat_named(f.state, "b")));
-    uint32_t removed;
-    CHECK_OK(sma_state_begin(f.state));
-    CHECK_OK(sma_state_keep_turns_of(f.state, chat_named(f.state, "b"), 10, 3, &removed));
-    CHECK_INT(3, removed);
-    CHECK_OK(sma_state_keep_turns_of(f.state, chat_named(f.state, "b"), 10, 3, &removed));
-    CHECK_INT(2, removed);
-    CHECK_OK(sma_state_commit(f.state));
-    CHECK_INT(31, number_of(&f, "SELECT min(seq) FROM turns"));
-    fixture_fini(&f);
 }
 
-static void deliveries_that_wait_stay(void)
+CASE(deliveries_that_wait_stay)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     answer_many(&f, "a", 30);
     execute(&f, "UPDATE outbox SET state=2 WHERE (id>>16)%3<>0");
@@ -153,7 +143,6 @@ static void deliveries_that_wait_stay(void)
     CHECK_INT(12, number_of(&f, "SELECT count(*) FROM outbox"));
     CHECK_INT(0, number_of(&f, "SELECT count(*) FROM outbox WHERE id>>16<28 AND state>1"));
     CHECK_INT(10, number_of(&f, "SELECT count(*) FROM outbox WHERE state<=1"));
-    fixture_fini(&f);
 }
 
 static enum sma_err results_by_age(struct sma_state *state, uint64_t before_seq, uint32_t rows_max,
@@ -175,11 +164,11 @@ static uint64_t result_bytes(struct fixture *f)
     return sizes.result_bytes;
 }
 
-static void results_go_by_age_and_by_bytes(void)
+CASE(results_go_by_age_and_by_bytes)
 {
     static char big[1000 - 64];
     memset(big, 'x', sizeof big);
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     for (int i = 0; i < 10; i++) {
         CHECK_OK(sma_state_begin(f.state));
@@ -210,13 +199,12 @@ static void results_go_by_age_and_by_bytes(void)
     CHECK_INT(0, number_of(&f, "SELECT count(*) FROM runs"));
     CHECK_INT(0, result_bytes(&f));
     CHECK_INT(45, sma_state_claim_count(f.state));
-    fixture_fini(&f);
 }
 
 /* Their bytes are in no sum: not to be told as if they were, and the first to go. */
-static void results_of_the_version_before_go_first(void)
+CASE(results_of_the_version_before_go_first)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     answer_many(&f, "a", 10);
     execute(&f, "UPDATE runs SET total=0");
@@ -229,12 +217,11 @@ static void results_of_the_version_before_go_first(void)
     bytes_max = 800;
     CHECK_INT(2, let_go(&f, results_by_bytes, 0)); /* ten of before, and one */
     CHECK_INT(9, number_of(&f, "SELECT count(*) FROM runs"));
-    fixture_fini(&f);
 }
 
-static void lines_go_when_their_file_is_safe(void)
+CASE(lines_go_when_their_file_is_safe)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     answer_many(&f, "a", 12);
     CHECK_OK(sma_state_begin(f.state));
@@ -261,7 +248,6 @@ static void lines_go_when_their_file_is_safe(void)
     CHECK(is_claimed(f.state, "a", "open"));
     CHECK_INT(30, sma_state_claim_count(f.state));
     CHECK_INT(1, let_go(&f, sma_state_keep_messages, 1000)); /* it knows how far it was */
-    fixture_fini(&f);
 }
 
 static enum sma_err approvals(struct sma_state *state, uint64_t before, uint32_t rows_max,
@@ -275,9 +261,9 @@ static enum sma_err usage(struct sma_state *state, uint64_t before, uint32_t row
     return sma_state_keep_usage(state, (int64_t)before, rows_max, ret_removed);
 }
 
-static void requests_and_sums_go_by_their_time(void)
+CASE(requests_and_sums_go_by_their_time)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     start(&f);
     execute(&f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<40)"
                 "INSERT INTO approvals SELECT 'id'||i,i,1,i%2,1,1,1,i,'','' FROM n;");
@@ -289,7 +275,6 @@ static void requests_and_sums_go_by_their_time(void)
     CHECK_INT(3, let_go(&f, usage, 8)); /* 15 rows of days 0 to 7 */
     CHECK_INT(25, number_of(&f, "SELECT count(*) FROM usage"));
     CHECK_INT(8, number_of(&f, "SELECT min(day) FROM usage"));
-    fixture_fini(&f);
 }
 
 static void check_near(uint64_t expected, uint64_t found)
@@ -297,9 +282,9 @@ static void check_near(uint64_t expected, uint64_t found)
     CHECK(found * 10 >= expected * 8 && found * 10 <= expected * 12);
 }
 
-static void sizes_are_about_true(void)
+CASE(sizes_are_about_true)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_sizes sizes;
     start(&f);
     CHECK_OK(sma_state_sizes(f.state, &sizes));
@@ -322,7 +307,6 @@ static void sizes_are_about_true(void)
     execute(&f, "DELETE FROM runs");
     CHECK_OK(sma_state_sizes(f.state, &sizes));
     CHECK(sizes.free_bytes > 100000);
-    fixture_fini(&f);
 }
 
 /* -- compacting -------------------------------------------------------------------------------- */
@@ -350,9 +334,9 @@ static void check_filled(struct fixture *f)
     f->state = NULL;
 }
 
-static void a_compacted_file_is_smaller_and_whole(void)
+CASE(a_compacted_file_is_smaller_and_whole)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_compacted result;
     struct sma_error error = {0};
     fill_and_empty(&f);
@@ -369,13 +353,12 @@ static void a_compacted_file_is_smaller_and_whole(void)
     CHECK(access(copy, F_OK) != 0);
     check_filled(&f);
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_compact("/nowhere/state.db", &result, &error));
-    fixture_fini(&f);
 }
 
 /* Somebody keeps state.db on another disk: that file is made smaller, the link stays one. */
-static void a_link_is_compacted_where_it_leads(void)
+CASE(a_link_is_compacted_where_it_leads)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_compacted result;
     struct sma_error error = {0};
     fill_and_empty(&f);
@@ -390,14 +373,13 @@ static void a_link_is_compacted_where_it_leads(void)
     CHECK(after.st_size < before.st_size && result.bytes_after == (uint64_t)after.st_size);
     CHECK_INT(0, unlink(link));
     check_filled(&f);
-    fixture_fini(&f);
 }
 
 /* One of 4096-byte pages, as versions before made it, is used as it is and gets today's by
  * compacting. */
-static void pages_of_the_version_before_are_kept_until_compacted(void)
+CASE(pages_of_the_version_before_are_kept_until_compacted)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_compacted result;
     struct sma_error error = {0};
     fill_and_empty(&f);
@@ -419,7 +401,6 @@ static void pages_of_the_version_before_are_kept_until_compacted(void)
     sma_state_close(f.state, true);
     f.state = NULL;
     check_filled(&f);
-    fixture_fini(&f);
 }
 
 static unsigned long long written_bytes(void)
@@ -436,9 +417,9 @@ static unsigned long long written_bytes(void)
 }
 
 /* What the disk is given, as the kernel counts it; a file system in memory counts nothing. */
-static void a_small_commit_writes_little(void)
+CASE(a_small_commit_writes_little)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     setenv("TMPDIR", "/tmp", 0);
     fixture_init(&f);
     f.is_durable = true;
@@ -450,12 +431,11 @@ static void a_small_commit_writes_little(void)
     unsigned long long each = (written_bytes() - before) / 50;
     fprintf(stderr, "   %llu bytes a commit of a whole turn\n", each);
     CHECK(each < 20000);
-    fixture_fini(&f);
 }
 
-static void a_file_in_use_is_not_compacted(void)
+CASE(a_file_in_use_is_not_compacted)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     struct sma_state_compacted result;
     struct sma_error error = {0};
     start(&f);
@@ -464,14 +444,13 @@ static void a_file_in_use_is_not_compacted(void)
     CHECK(strstr(error.text, "stop the service") != NULL);
     answer_many(&f, "c", 3);
     CHECK_INT(6, sma_state_claim_count(f.state));
-    fixture_fini(&f);
 }
 
 /* Half a copy that somebody left is no hindrance, and the file is whole whenever the process is
  * killed. */
-static void a_kill_while_compacting_harms_nothing(void)
+CASE(a_kill_while_compacting_harms_nothing)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fill_and_empty(&f);
     char copy[200];
     snprintf(copy, sizeof copy, "%s.compact", f.path);
@@ -500,24 +479,6 @@ static void a_kill_while_compacting_harms_nothing(void)
     struct sma_error error = {0};
     CHECK_OK(sma_state_compact(f.path, &result, &error));
     check_filled(&f);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(the_age_of_a_row_is_known_by_the_hour);
-    RUN(old_turns_go_in_slices);
-    RUN(deliveries_that_wait_stay);
-    RUN(results_go_by_age_and_by_bytes);
-    RUN(results_of_the_version_before_go_first);
-    RUN(lines_go_when_their_file_is_safe);
-    RUN(requests_and_sums_go_by_their_time);
-    RUN(sizes_are_about_true);
-    RUN(a_compacted_file_is_smaller_and_whole);
-    RUN(a_link_is_compacted_where_it_leads);
-    RUN(a_file_in_use_is_not_compacted);
-    RUN(pages_of_the_version_before_are_kept_until_compacted);
-    RUN(a_small_commit_writes_little);
-    RUN(a_kill_while_compacting_harms_nothing);
-    return check_summary();
-}
+CASES_MAIN

@@ -62,11 +62,10 @@ static void answer_many(struct fixture *f, unsigned count, unsigned bytes)
     }
 }
 
-static void what_expires_leaves_no_row(void)
+CASE(what_expires_leaves_no_row)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     answer_many(&f, 4096, 8);
     CHECK_INT(4096, count_rows(&f, "messages"));
     CHECK_INT(4096, count_rows(&f, "runs"));
@@ -82,14 +81,12 @@ static void what_expires_leaves_no_row(void)
     static const char *const tables[] = {"messages", "runs", "outbox", "claims", "steps"};
     for (size_t i = 0; i < SMA_COUNT_OF(tables); i++)
         CHECK_INT(0, count_rows(&f, tables[i]));
-    fixture_fini(&f);
 }
 
-static void old_turns_go_from_the_disk(void)
+CASE(old_turns_go_from_the_disk)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     /* Some may stay for a while, so that rows go several at a time; not as many as ever were. */
     const unsigned room = SMA_STATE_TURN_COUNT_MAX + 64;
     for (unsigned i = 0; i < 2 * room; i++) {
@@ -99,7 +96,6 @@ static void old_turns_go_from_the_disk(void)
     }
     CHECK(count_rows(&f, "turns") <= room);
     CHECK(count_rows(&f, "turns") >= SMA_STATE_TURN_COUNT_MAX);
-    fixture_fini(&f);
 }
 
 static unsigned pages_of_start(struct fixture *f)
@@ -108,7 +104,7 @@ static unsigned pages_of_start(struct fixture *f)
     unsigned open_count = 0;
     fixture_reopen(f, true);
     fixture_reopen(f, true);
-    CHECK_OK(sma_state_each_open(f->state, count_row, &open_count)); /* as the store does */
+    CHECK_OK(each_open(f->state, count_row, &open_count)); /* as the store does */
     CHECK_OK(sma_state_each_outbox_open(f->state, count_delivery, &open_count));
     CHECK_INT(0, open_count);
     CHECK_INT(SQLITE_OK,
@@ -117,7 +113,7 @@ static unsigned pages_of_start(struct fixture *f)
 }
 
 /* Claims are read, 14 bytes each. Of results, turns and deliveries that are over, not one page. */
-static void a_start_reads_nothing_of_what_is_over(void)
+CASE(a_start_reads_nothing_of_what_is_over)
 {
     enum
     {
@@ -130,8 +126,7 @@ static void a_start_reads_nothing_of_what_is_over(void)
     unsigned pages[2];
     for (int i = 0; i < 2; i++) {
         struct fixture f;
-        fixture_init(&f);
-        fixture_open(&f);
+        fixture_new(&f);
         answer_many(&f, i == 0 ? FEW : MANY, 1200);
         pages[i] = pages_of_start(&f);
         fixture_fini(&f);
@@ -142,10 +137,4 @@ static void a_start_reads_nothing_of_what_is_over(void)
     CHECK(pages[1] <= pages[0] + 2 * of_claims);
 }
 
-int main(void)
-{
-    RUN(what_expires_leaves_no_row);
-    RUN(old_turns_go_from_the_disk);
-    RUN(a_start_reads_nothing_of_what_is_over);
-    return check_summary();
-}
+CASES_MAIN

@@ -26,8 +26,7 @@ static void execute(const char *sql)
 
 static void begin(void)
 {
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
 }
 
@@ -56,7 +55,9 @@ static const char *waits(void)
     return text.bytes;
 }
 
-static void waits_are_kept_until_they_are_removed_or_swept(void)
+AFTER_EACH(fixture_fini(&f))
+
+CASE(waits_are_kept_until_they_are_removed_or_swept)
 {
     begin();
     uint64_t parked = accept_event(f.state, "a", "1", SMA_ROW_PARKED);
@@ -78,7 +79,6 @@ static void waits_are_kept_until_they_are_removed_or_swept(void)
     CHECK_OK(sma_state_waits_sweep(f.state)); /* 2 is not parked, 3 was never there */
     CHECK_OK(sma_state_commit(f.state));
     CHECK_TEXT("1:70/20;", waits());
-    fixture_fini(&f);
 }
 
 /* -- learned ----------------------------------------------------------------------------------- */
@@ -103,24 +103,23 @@ static void learn(const char *target, const char *member, int64_t now_ms)
     CHECK_OK(sma_state_learn(f.state, sma_str(target), sma_str(member), now_ms));
 }
 
-static void facts_are_kept_once_and_for_thirty_days(void)
+CASE(facts_are_kept_once_and_for_some_days)
 {
     begin();
     learn("t", "a", NOW_MS);
     learn("t", "b", NOW_MS);
-    learn("t", "a", NOW_MS + 10 * DAY_MS);
+    learn("t", "a", NOW_MS + 2 * DAY_MS);
     CHECK_OK(sma_state_commit(f.state));
-    CHECK_TEXT("t a;t b;", learned(NOW_MS + 30 * DAY_MS));
-    CHECK_TEXT("t a;", learned(NOW_MS + 30 * DAY_MS + 1));
+    CHECK_TEXT("t a;t b;", learned(NOW_MS + SMA_LEARNED_DAYS * DAY_MS));
+    CHECK_TEXT("t a;", learned(NOW_MS + SMA_LEARNED_DAYS * DAY_MS + 1));
     CHECK_TEXT("", learned(NOW_MS - 2 * DAY_MS)); /* the clock was ahead */
     CHECK_OK(sma_state_begin(f.state));
-    CHECK_OK(sma_state_learned_forget(f.state, NOW_MS + 31 * DAY_MS));
+    CHECK_OK(sma_state_learned_forget(f.state, NOW_MS + (SMA_LEARNED_DAYS + 1) * DAY_MS));
     CHECK_OK(sma_state_commit(f.state));
-    CHECK_TEXT("t a;", learned(NOW_MS + 20 * DAY_MS));
-    fixture_fini(&f);
+    CHECK_TEXT("t a;", learned(NOW_MS + 4 * DAY_MS));
 }
 
-static void the_longest_unseen_facts_go(void)
+CASE(the_longest_unseen_facts_go)
 {
     static char longest[SMA_LEARNED_BYTES_MAX + 2];
     memset(longest, 'x', sizeof longest - 1);
@@ -143,7 +142,6 @@ static void the_longest_unseen_facts_go(void)
     CHECK(strstr(all, "t000 ") == NULL && strstr(all, "t001 m;") != NULL);
     CHECK(strstr(all, "t010 m;") == NULL && strstr(all, "t010 n000;") == NULL);
     CHECK(strstr(all, "t010 n001;") != NULL && strstr(all, "t010 n016;") != NULL);
-    fixture_fini(&f);
 }
 
 /* -- usage ------------------------------------------------------------------------------------- */
@@ -185,7 +183,7 @@ static void use(int64_t day, uint32_t chat, const char *person, uint64_t input)
                                  &(struct sma_usage){.request_count = 1, .input = input}));
 }
 
-static void a_day_has_so_many_sums_and_loses_no_token(void)
+CASE(a_day_has_so_many_sums_and_loses_no_token)
 {
     begin();
     for (uint32_t i = 1; i <= SMA_USAGE_DAY_ROW_COUNT_MAX + 10; i++)
@@ -202,10 +200,9 @@ static void a_day_has_so_many_sums_and_loses_no_token(void)
     CHECK_INT(1, (int)sums_by(SMA_STATE_USAGE_TOTAL, 6).count);
     CHECK_INT(1000, (int)sums_by(SMA_STATE_USAGE_TOTAL, 6).total.input);
     CHECK_INT(0, (int)sums_by(SMA_STATE_USAGE_TOTAL, 7).count);
-    fixture_fini(&f);
 }
 
-static void old_days_go_and_undone_ones_never_were(void)
+CASE(old_days_go_and_undone_ones_never_were)
 {
     begin();
     use(100, 1, "p", 1);
@@ -220,10 +217,9 @@ static void old_days_go_and_undone_ones_never_were(void)
     use(101 + SMA_USAGE_DAYS, 1, "p", 16);
     CHECK_OK(sma_state_commit(f.state));
     CHECK_INT(2 + 16, (int)sums_by(SMA_STATE_USAGE_TOTAL, 0).total.input);
-    fixture_fini(&f);
 }
 
-static void absurd_numbers_do_not_break_the_sums(void)
+CASE(absurd_numbers_do_not_break_the_sums)
 {
     begin();
     for (int i = 0; i < 100; i++)
@@ -231,7 +227,6 @@ static void absurd_numbers_do_not_break_the_sums(void)
     CHECK_OK(sma_state_commit(f.state));
     CHECK_INT(1, (int)sums_by(SMA_STATE_USAGE_BY_PERSON, 0).count);
     CHECK_INT(100, (int)sums_by(SMA_STATE_USAGE_TOTAL, 0).total.request_count);
-    fixture_fini(&f);
 }
 
 static enum sma_err read_usage(void *user, const struct sma_state_result *result)
@@ -240,7 +235,7 @@ static enum sma_err read_usage(void *user, const struct sma_state_result *result
     return SMA_ERR_OK;
 }
 
-static void steps_and_results_know_what_they_used(void)
+CASE(steps_and_results_know_what_they_used)
 {
     begin();
     uint64_t seq = accept_event(f.state, "a", "1", SMA_ROW_RUNNING);
@@ -261,11 +256,10 @@ static void steps_and_results_know_what_they_used(void)
     struct sma_usage read = {0};
     CHECK_OK(sma_state_result_get(f.state, seq, read_usage, &read));
     CHECK_INT(0, memcmp(&sum, &read, sizeof sum));
-    fixture_fini(&f);
 }
 
 /* -- the version before ------------------------------------------------------------------------ */
-static void a_database_of_the_version_before_gets_the_tables(void)
+CASE(a_database_of_the_version_before_gets_the_tables)
 {
     begin();
     uint64_t open = accept_event(f.state, "a", "1", SMA_ROW_RUNNING);
@@ -294,18 +288,6 @@ static void a_database_of_the_version_before_gets_the_tables(void)
     CHECK_ERR(SMA_ERR_EXISTS, sma_state_step_add(f.state, open, 1, 1, SMA_STR("again")));
     CHECK_OK(sma_state_commit(f.state));
     CHECK_TEXT("1:0/0;", waits());
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(waits_are_kept_until_they_are_removed_or_swept);
-    RUN(facts_are_kept_once_and_for_thirty_days);
-    RUN(the_longest_unseen_facts_go);
-    RUN(a_day_has_so_many_sums_and_loses_no_token);
-    RUN(old_days_go_and_undone_ones_never_were);
-    RUN(absurd_numbers_do_not_break_the_sums);
-    RUN(steps_and_results_know_what_they_used);
-    RUN(a_database_of_the_version_before_gets_the_tables);
-    return check_summary();
-}
+CASES_MAIN

@@ -17,8 +17,6 @@ static const struct permission permissions[] = {
     {"ASIDE_EACH", "SCAN asides", "at start: chats whose files cannot be used are in memory"},
     {"BLOCK_EACH", "SCAN claims", "at start: all claims are in memory"},
     {"OUTBOX_OPEN", "USE TEMP B-TREE FOR ORDER BY", "of open deliveries only"},
-    {"APPROVAL_OPEN_IDS", "SCAN approvals USING INDEX approvals_open",
-     "the index has open requests only"},
     {"ASKED_EACH", "SCAN a USING INDEX approvals_open", "the index has open requests only"},
     {"MESSAGE_AUTHORS", "SCAN messages", "once: whoever wrote before people were known"},
     {"MESSAGE_AUTHORS", "USE TEMP B-TREE FOR DISTINCT",
@@ -86,23 +84,20 @@ static unsigned look_at(sqlite3 *db, const char *name, const char *sql)
     return bad;
 }
 
-static void no_statement_reads_a_table_that_grows(void)
+CASE(no_statement_reads_a_table_that_grows)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     unsigned bad = 0;
     for (size_t i = 0; i < SMA_COUNT_OF(statements); i++)
         bad += look_at(f.state->db, statements[i].name, statements[i].sql);
     CHECK_INT(0, bad);
-    fixture_fini(&f);
 }
 
-static void every_permission_is_needed(void)
+CASE(every_permission_is_needed)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     for (size_t i = 0; i < SMA_COUNT_OF(permissions); i++) {
         bool is_used = false;
         for (size_t j = 0; j < SMA_COUNT_OF(statements); j++) {
@@ -121,12 +116,6 @@ static void every_permission_is_needed(void)
             fprintf(stderr, "   %s: %s\n", permissions[i].name, permissions[i].step);
         CHECK(is_used);
     }
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(no_statement_reads_a_table_that_grows);
-    RUN(every_permission_is_needed);
-    return check_summary();
-}
+CASES_MAIN

@@ -25,11 +25,10 @@ static void add_delivery(struct fixture *f, uint64_t seq, uint32_t call, const c
     CHECK_OK(sma_state_outbox_add(f->state, &delivery));
 }
 
-static void a_copy_outlives_its_row(void)
+CASE(a_copy_outlives_its_row)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "c", "first", SMA_ROW_WAITING);
     add_delivery(&f, seq, 0, "one");
@@ -56,14 +55,21 @@ static void a_copy_outlives_its_row(void)
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_delivery_read(f.state, 3, &rows, &delivery));
     sma_state_rows_free(&rows);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void a_run_is_read_whole(void)
+static enum sma_err check_result(void *user, const struct sma_state_result *result)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    (void)user;
+    CHECK_STR("output", result->output);
+    CHECK_INT(7, result->usage->input);
+    CHECK_INT(2, result->outcome);
+    return SMA_ERR_OK;
+}
+
+CASE(a_run_is_read_whole)
+{
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "c", "first", SMA_ROW_WAITING);
     uint64_t next = accept_event(f.state, "c", "second", SMA_ROW_WAITING);
@@ -78,10 +84,9 @@ static void a_run_is_read_whole(void)
     struct sma_state_rows rows = {0};
     struct sma_state_steps steps;
     struct sma_state_deliveries deliveries;
-    struct sma_state_result result;
     CHECK_OK(sma_state_steps_read(f.state, seq, &rows, &steps));
     CHECK_OK(sma_state_deliveries_read(f.state, seq, &rows, &deliveries));
-    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_result_read(f.state, seq, &rows, &result));
+    CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_result_get(f.state, seq, check_result, NULL));
     const struct sma_usage usage = {.request_count = 2, .input = 7};
     CHECK_OK(sma_state_finish(f.state, &(struct sma_state_finish){.seq = seq,
                                                                   .state = SMA_ROW_DONE,
@@ -100,22 +105,17 @@ static void a_run_is_read_whole(void)
         CHECK_INT(i, sma_state_outbox_call(deliveries.items[i - 1].outbox_id));
         CHECK_STR(text, deliveries.items[i - 1].text);
     }
-    CHECK_OK(sma_state_result_read(f.state, seq, &rows, &result));
-    CHECK_STR("output", result.output);
-    CHECK_INT(7, result.usage->input);
-    CHECK_INT(2, result.outcome);
+    CHECK_OK(sma_state_result_get(f.state, seq, check_result, NULL));
     CHECK_OK(sma_state_steps_read(f.state, seq, &rows, &steps));
     CHECK_INT(0, steps.count);
     sma_state_rows_free(&rows);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void open_rows_and_lines_come_one_after_the_other(void)
+CASE(open_rows_and_lines_come_one_after_the_other)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (int i = 0; i < 6; i++) {
         char event[8];
@@ -151,14 +151,12 @@ static void open_rows_and_lines_come_one_after_the_other(void)
     CHECK_ERR(SMA_ERR_NOTFOUND, sma_state_unflushed_next(f.state, 8, &rows, &message));
     sma_state_rows_free(&rows);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void open_deliveries_are_listed_and_damaged_ones_ended(void)
+CASE(open_deliveries_are_listed_and_damaged_ones_ended)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (uint64_t seq = 1; seq <= 300; seq++)
         add_delivery(&f, seq, 0, "text");
@@ -188,15 +186,13 @@ static void open_deliveries_are_listed_and_damaged_ones_ended(void)
     CHECK_STR("cannot be read", delivery.error);
     CHECK_INT(77, delivery.ended_ms);
     sma_state_rows_free(&rows);
-    fixture_fini(&f);
 }
 
-static void requests_are_found_by_the_beginning_of_their_id(void)
+CASE(requests_are_found_by_the_beginning_of_their_id)
 {
     static const char *const names[] = {"aabb00", "aabb11", "aacc00"};
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (size_t i = 0; i < 3; i++)
         CHECK_OK(sma_state_approval_add(
@@ -223,23 +219,22 @@ static void requests_are_found_by_the_beginning_of_their_id(void)
     approval.state = SMA_STATE_APPROVAL_DECIDED;
     CHECK_OK(sma_state_approval_update(f.state, &approval));
     execute(&f, "UPDATE approvals SET chat=99 WHERE id='aabb00'");
-    struct sma_state_approval_list list;
-    CHECK_OK(sma_state_approvals_open_read(f.state, &rows, &list));
+    struct sma_state_asked_list list;
+    CHECK_OK(sma_state_asked_read(f.state, &rows, &list));
     CHECK_INT(2, list.count);
-    CHECK_STR("aacc00", list.ids[0]); /* the oldest run */
-    CHECK_STR("aabb00", list.ids[1]);
-    CHECK_ERR(SMA_ERR_CORRUPT, sma_state_approval_read(f.state, list.ids[1], &rows, &approval));
-    CHECK_OK(sma_state_approval_read(f.state, list.ids[0], &rows, &approval));
+    CHECK_STR("aacc00", list.items[0].id); /* the oldest run */
+    CHECK_STR("aabb00", list.items[1].id);
+    CHECK_ERR(SMA_ERR_CORRUPT,
+              sma_state_approval_read(f.state, list.items[1].id, &rows, &approval));
+    CHECK_OK(sma_state_approval_read(f.state, list.items[0].id, &rows, &approval));
     sma_state_rows_free(&rows);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
-static void turns_are_read_within_bounds(void)
+CASE(turns_are_read_within_bounds)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (int i = 0; i < 5; i++) {
         char event[8];
@@ -274,7 +269,6 @@ static void turns_are_read_within_bounds(void)
     CHECK_INT(0, turns.count);
     sma_state_rows_free(&rows);
     CHECK_OK(sma_state_commit(f.state));
-    fixture_fini(&f);
 }
 
 /* Where a page of nothing but 'x' goes on is no page. */
@@ -294,13 +288,12 @@ static void break_overflow_page(const struct fixture *f)
     close(fd);
 }
 
-static void a_row_of_a_bad_page_stops_nobody_else(void)
+CASE(a_row_of_a_bad_page_stops_nobody_else)
 {
     static char big[30000];
     memset(big, 'x', sizeof big);
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t good = accept_event(f.state, "c", "first", SMA_ROW_WAITING);
     uint64_t bad = accept_event(f.state, "c", "second", SMA_ROW_WAITING);
@@ -320,17 +313,6 @@ static void a_row_of_a_bad_page_stops_nobody_else(void)
     CHECK_OK(sma_state_set_row_state(f.state, good, SMA_ROW_DONE));
     CHECK_OK(sma_state_commit(f.state));
     sma_state_rows_free(&rows);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(a_copy_outlives_its_row);
-    RUN(a_run_is_read_whole);
-    RUN(open_rows_and_lines_come_one_after_the_other);
-    RUN(open_deliveries_are_listed_and_damaged_ones_ended);
-    RUN(requests_are_found_by_the_beginning_of_their_id);
-    RUN(turns_are_read_within_bounds);
-    RUN(a_row_of_a_bad_page_stops_nobody_else);
-    return check_summary();
-}
+CASES_MAIN

@@ -78,8 +78,8 @@ static void digest_of(struct sma_state *state, struct digest *digest)
     note(digest, "next %llu claims %llu open %llu\n", (unsigned long long)sma_state_next_seq(state),
          (unsigned long long)sma_state_claim_count(state),
          (unsigned long long)sma_state_open_count(state));
-    CHECK_OK(sma_state_each_chat(state, note_chat, &(struct note_chats){digest, state}));
-    CHECK_OK(sma_state_each_open(state, note_open, digest));
+    CHECK_OK(each_chat(state, note_chat, &(struct note_chats){digest, state}));
+    CHECK_OK(each_open(state, note_open, digest));
     CHECK_OK(sma_state_each_outbox_open(state, note_delivery, digest));
     for (uint64_t seq = 1; seq < sma_state_next_seq(state); seq++) {
         struct sma_state_head head;
@@ -239,7 +239,7 @@ static void do_batch(struct sma_state *state, uint64_t seed, bool is_with_undone
 }
 
 /* -- tests ------------------------------------------------------------------------------------- */
-static void an_undone_item_is_as_if_it_had_never_been(void)
+CASE(an_undone_item_is_as_if_it_had_never_been)
 {
     static struct digest with, without;
     for (uint64_t run = 1; run <= 15; run++) {
@@ -275,13 +275,12 @@ static void an_undone_item_is_as_if_it_had_never_been(void)
 }
 
 /* A row of 16 KB where SQLite takes 10: what it says about one of more than a gigabyte. */
-static void a_change_that_is_refused_concerns_its_item_alone(void)
+CASE(a_change_that_is_refused_concerns_its_item_alone)
 {
     static char big[8000];
     memset(big, 'x', sizeof big);
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     (void)sqlite3_limit(f.state->db, SQLITE_LIMIT_LENGTH, 10000);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "a", "first", SMA_ROW_WAITING);
@@ -304,14 +303,12 @@ static void a_change_that_is_refused_concerns_its_item_alone(void)
     CHECK_INT(2, head.attempt);
     CHECK_INT(1, sma_state_open_count(f.state));
     CHECK(is_claimed(f.state, "a", "first") && !is_claimed(f.state, "b", "second"));
-    fixture_fini(&f);
 }
 
-static void a_row_that_stands_there_already_concerns_its_item_alone(void)
+CASE(a_row_that_stands_there_already_concerns_its_item_alone)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t seq = accept_event(f.state, "a", "first", SMA_ROW_WAITING);
     CHECK_OK(sma_state_savepoint(f.state));
@@ -323,7 +320,6 @@ static void a_row_that_stands_there_already_concerns_its_item_alone(void)
     CHECK_INT(2, sma_state_next_seq(f.state));
     CHECK_OK(sma_state_commit(f.state));
     CHECK(is_claimed(f.state, "a", "first"));
-    fixture_fini(&f);
 }
 
 static enum sma_err open_facts(void *user, const struct sma_state_message *message)
@@ -333,11 +329,10 @@ static enum sma_err open_facts(void *user, const struct sma_state_message *messa
     return SMA_ERR_OK;
 }
 
-static void a_damaged_row_can_be_met_without_harm(void)
+CASE(a_damaged_row_can_be_met_without_harm)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     uint64_t bad = accept_event(f.state, "a", "first", SMA_ROW_WAITING);
     uint64_t good = accept_event(f.state, "b", "second", SMA_ROW_WAITING);
@@ -356,14 +351,12 @@ static void a_damaged_row_can_be_met_without_harm(void)
     CHECK_OK(sma_state_commit(f.state));
     CHECK(!sma_state_is_fatal(f.state));
     CHECK_INT(0, sma_state_open_count(f.state));
-    fixture_fini(&f);
 }
 
-static void an_item_without_changes_costs_nothing(void)
+CASE(an_item_without_changes_costs_nothing)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     struct sma_state_counts before, after;
     sma_state_counts(f.state, &before);
     CHECK_OK(sma_state_begin(f.state));
@@ -375,14 +368,12 @@ static void an_item_without_changes_costs_nothing(void)
     CHECK_OK(sma_state_commit(f.state));
     sma_state_counts(f.state, &after);
     CHECK_INT(before.commits, after.commits);
-    fixture_fini(&f);
 }
 
-static void claims_of_an_undone_item_are_not_written(void)
+CASE(claims_of_an_undone_item_are_not_written)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     CHECK_OK(sma_state_begin(f.state));
     for (int i = 1; i < SMA_STATE_BLOCK_COUNT; i++) {
         char event[16];
@@ -397,7 +388,6 @@ static void claims_of_an_undone_item_are_not_written(void)
     fixture_reopen(&f, true);
     CHECK_INT(SMA_STATE_BLOCK_COUNT, sma_state_claim_count(f.state));
     CHECK(is_claimed(f.state, "a", "last") && !is_claimed(f.state, "a", "undone"));
-    fixture_fini(&f);
 }
 
 /* -- weather and death ------------------------------------------------------------------------- */
@@ -490,7 +480,7 @@ static bool fails_at(int n, enum sma_state_vfs_action how, enum sma_err expected
     return has_failed;
 }
 
-static void weather_in_an_item_undoes_the_batch(void)
+CASE(weather_in_an_item_undoes_the_batch)
 {
     sma_state_vfs_set_hook(act);
     int full = 1, broken = 1;
@@ -506,8 +496,7 @@ static void weather_in_an_item_undoes_the_batch(void)
 static bool dies_at(int n)
 {
     struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    fixture_new(&f);
     sma_state_close(f.state, true);
     f.state = NULL;
     pid_t child = fork();
@@ -533,7 +522,7 @@ static bool dies_at(int n)
     return is_dead;
 }
 
-static void death_in_an_item_leaves_nothing_of_the_batch(void)
+CASE(death_in_an_item_leaves_nothing_of_the_batch)
 {
     sma_state_vfs_set_hook(act);
     int n = 1;
@@ -543,15 +532,4 @@ static void death_in_an_item_leaves_nothing_of_the_batch(void)
     CHECK(n > 30);
 }
 
-int main(void)
-{
-    RUN(an_undone_item_is_as_if_it_had_never_been);
-    RUN(a_change_that_is_refused_concerns_its_item_alone);
-    RUN(a_row_that_stands_there_already_concerns_its_item_alone);
-    RUN(a_damaged_row_can_be_met_without_harm);
-    RUN(an_item_without_changes_costs_nothing);
-    RUN(claims_of_an_undone_item_are_not_written);
-    RUN(weather_in_an_item_undoes_the_batch);
-    RUN(death_in_an_item_leaves_nothing_of_the_batch);
-    return check_summary();
-}
+CASES_MAIN

@@ -136,11 +136,10 @@ static void check_after(struct fixture *f)
     CHECK_INT(2, turns);
 }
 
-static void rollback_undoes_memory_and_disk(void)
+CASE(rollback_undoes_memory_and_disk)
 {
-    struct fixture f;
-    fixture_init(&f);
-    fixture_open(&f);
+    SMA_AUTO(fixture_fini) struct fixture f;
+    fixture_new(&f);
     uint64_t running = prepare(&f);
     for (int round = 0; round < 3; round++) {
         CHECK_OK(sma_state_begin(f.state));
@@ -157,7 +156,6 @@ static void rollback_undoes_memory_and_disk(void)
     check_after(&f);
     fixture_reopen(&f, false);
     check_after(&f);
-    fixture_fini(&f);
 }
 
 /* @return false when the transaction made fewer than n writes */
@@ -193,7 +191,7 @@ static bool fails_at_write(int n, enum sma_state_vfs_action action, enum sma_err
     return has_failed;
 }
 
-static void every_failed_write_undoes_the_commit(void)
+CASE(every_failed_write_undoes_the_commit)
 {
     sma_state_vfs_set_hook(fail_at);
     int full = 1, broken = 1;
@@ -208,9 +206,9 @@ static void every_failed_write_undoes_the_commit(void)
 }
 
 /* The pieces of the WAL are held and written in one call by the sync: here that one call fails. */
-static void a_failed_write_of_held_pieces_undoes_the_commit(void)
+CASE(a_failed_write_of_held_pieces_undoes_the_commit)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = true;
     fixture_open(&f);
@@ -235,12 +233,11 @@ static void a_failed_write_of_held_pieces_undoes_the_commit(void)
     check_after(&f);
     fixture_reopen(&f, true);
     check_after(&f);
-    fixture_fini(&f);
 }
 
-static void a_failed_fsync_is_fatal(void)
+CASE(a_failed_fsync_is_fatal)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = true;
     fixture_open(&f);
@@ -260,7 +257,6 @@ static void a_failed_fsync_is_fatal(void)
     fixture_open(&f);
     CHECK(!sma_state_was_clean(f.state));
     CHECK(is_claimed(f.state, "old", "first"));
-    fixture_fini(&f);
 }
 
 /* The checkpointer has a thread of its own, which may be late. */
@@ -277,9 +273,9 @@ static bool await_checkpoint(const struct sma_state *state)
     return false;
 }
 
-static void a_batch_costs_one_sync(void)
+CASE(a_batch_costs_one_sync)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = f.is_threaded = true;
     fixture_open(&f);
@@ -303,15 +299,6 @@ static void a_batch_costs_one_sync(void)
     CHECK(await_checkpoint(f.state));
     CHECK(after.wal_frames <
           64 * 64); /* the WAL is bounded: 16 times its pre-grown size and a batch */
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(rollback_undoes_memory_and_disk);
-    RUN(every_failed_write_undoes_the_commit);
-    RUN(a_failed_write_of_held_pieces_undoes_the_commit);
-    RUN(a_failed_fsync_is_fatal);
-    RUN(a_batch_costs_one_sync);
-    return check_summary();
-}
+CASES_MAIN

@@ -104,7 +104,7 @@ static bool tend_after_a_second(struct fixture *f)
 
 /* -- bounded and shrinking --------------------------------------------------------------------- */
 
-static void a_reader_that_holds_the_wal_back_is_named_and_the_file_shrinks_when_it_goes(void)
+CASE(a_reader_that_holds_the_wal_back_is_named_and_the_file_shrinks_when_it_goes)
 {
     struct fixture f;
     struct sma_state_wal_trouble trouble;
@@ -138,9 +138,9 @@ static void a_reader_that_holds_the_wal_back_is_named_and_the_file_shrinks_when_
     sma_state_vfs_set_hook(NULL);
 }
 
-static void the_wal_is_kept_over_an_end_unless_it_is_large(void)
+CASE(the_wal_is_kept_over_an_end_unless_it_is_large)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     f.is_durable = true;
     fixture_open(&f);
@@ -150,12 +150,11 @@ static void the_wal_is_kept_over_an_end_unless_it_is_large(void)
     fixture_reopen(&f, false);
     CHECK_INT(256 * 1024, (long long)sma_state_wal_bytes(f.state));
     CHECK(is_claimed(f.state, "c", "0.19"));
-    fixture_fini(&f);
 }
 
 /* -- failed checkpoints ------------------------------------------------------------------------ */
 
-static void a_checkpoint_that_fails_is_counted_told_and_tried_again(void)
+CASE(a_checkpoint_that_fails_is_counted_told_and_tried_again)
 {
     struct fixture f;
     struct sma_state_wal_trouble trouble;
@@ -184,7 +183,7 @@ static void a_checkpoint_that_fails_is_counted_told_and_tried_again(void)
     sma_state_vfs_set_hook(NULL);
 }
 
-static void a_failed_fsync_of_a_checkpoint_ends_everything_at_once_and_is_never_asked_again(void)
+CASE(a_failed_fsync_of_a_checkpoint_ends_everything_at_once_and_is_never_asked_again)
 {
     struct fixture f;
     fixture_init(&f);
@@ -302,9 +301,9 @@ static void leave(struct fixture *f)
     f->state = NULL;
 }
 
-static void what_is_acknowledged_after_a_failed_commit_outlives_a_power_cut(void)
+CASE(what_is_acknowledged_after_a_failed_commit_outlives_a_power_cut)
 {
-    struct fixture f;
+    SMA_AUTO(fixture_fini) struct fixture f;
     fixture_init(&f);
     open_durable(&f);
     CHECK_OK(write_batch(&f, 0));
@@ -327,15 +326,6 @@ static void what_is_acknowledged_after_a_failed_commit_outlives_a_power_cut(void
     CHECK_INT(has_second, is_claimed(after.state, "c", "2.19"));
     CHECK(is_claimed(after.state, "c", "3.19"));
     fixture_fini(&after);
-    fixture_fini(&f);
 }
 
-int main(void)
-{
-    RUN(a_reader_that_holds_the_wal_back_is_named_and_the_file_shrinks_when_it_goes);
-    RUN(the_wal_is_kept_over_an_end_unless_it_is_large);
-    RUN(a_checkpoint_that_fails_is_counted_told_and_tried_again);
-    RUN(a_failed_fsync_of_a_checkpoint_ends_everything_at_once_and_is_never_asked_again);
-    RUN(what_is_acknowledged_after_a_failed_commit_outlives_a_power_cut);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,10 +11,11 @@
 
 static struct world w;
 
-static void a_message_runs_is_answered_and_recorded(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_message_runs_is_answered_and_recorded)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "1", "m1", "hello \"you\"");
     run(&w);
     struct sma_accepted answer = accepted(&w.test);
@@ -45,8 +46,7 @@ static void a_message_runs_is_answered_and_recorded(void)
     sma_msg_destroy(stored);
     sma_msg_destroy(row);
     done(&w, answer.seq, "final", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     await(&w, TEST, answer.seq, false, "");
     run(&w);
     struct sma_msg *result = take(&w.test, SMA_MSG_RESULT);
@@ -74,14 +74,12 @@ static void a_message_runs_is_answered_and_recorded(void)
     order = take(&w.agent, SMA_MSG_RUN);
     CHECK(SMA_MSG_BODY(order, struct sma_run_order)->has_past);
     sma_msg_destroy(order);
-    end_world(&w);
 }
 
 /* Aim: a reader of the history sees what a tool has sent and what the program delivered itself. */
-static void the_history_says_what_no_tool_sent(void)
+CASE(the_history_says_what_no_tool_sent)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "1", "m1", "hello");
     run(&w);
     uint64_t seq = run_seq(&w);
@@ -99,13 +97,11 @@ static void the_history_says_what_no_tool_sent(void)
         strstr(history(&w, "test%3Achat%3A1"),
                "\"text\":\"the answer\",\"meta\":{\"via\":\"fallback\",\"channel\":\"test\"}}\n") !=
         NULL);
-    end_world(&w);
 }
 
-static void one_event_is_accepted_once(void)
+CASE(one_event_is_accepted_once)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5});
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "a", .body_hash = 5});
     (void)say_as(&w, TEST, &(struct saying){.chat = "1", .id = "m1", .text = "b", .body_hash = 6});
@@ -128,13 +124,11 @@ static void one_event_is_accepted_once(void)
     CHECK_INT(SMA_VERDICT_DUPLICATE, second.verdict);
     CHECK(second.seq == first.seq);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3A1"), "\n"));
-    end_world(&w);
 }
 
-static void group_talk_is_recorded_and_a_later_mention_runs_it(void)
+CASE(group_talk_is_recorded_and_a_later_mention_runs_it)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     (void)say_as(
         &w, TEST,
         &(struct saying){.chat = "1", .id = "m1", .text = "a", .addressed = SMA_ADDRESSED_NONE});
@@ -150,10 +144,9 @@ static void group_talk_is_recorded_and_a_later_mention_runs_it(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, second.verdict);
     CHECK(second.seq == first.seq && run_seq(&w) == first.seq);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3A1"), "\n"));
-    end_world(&w);
 }
 
-static void runs_start_in_order_never_two_of_one_chat(void)
+CASE(runs_start_in_order_never_two_of_one_chat)
 {
     make_world(&w);
     w.config.agent_concurrency = 2;
@@ -175,11 +168,10 @@ static void runs_start_in_order_never_two_of_one_chat(void)
     done(&w, a2, "x", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == a3);
-    end_world(&w);
 }
 
 /* a a a b b: in the order they came, or in turns. */
-static void the_order_is_as_configured(void)
+CASE(the_order_is_as_configured)
 {
     static const int orders[2][5] = {{0, 1, 2, 3, 4}, {0, 3, 1, 4, 2}};
     for (int is_fair = 0; is_fair < 2; is_fair++) {
@@ -204,7 +196,7 @@ static void the_order_is_as_configured(void)
     }
 }
 
-static void collect_gives_waiting_messages_to_one_run(void)
+CASE(collect_gives_waiting_messages_to_one_run)
 {
     make_world(&w);
     w.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -241,10 +233,9 @@ static void collect_gives_waiting_messages_to_one_run(void)
     CHECK_INT(SMA_RUN_DONE, SMA_MSG_BODY(msg, struct sma_result)->state);
     CHECK_STR("answer", SMA_MSG_BODY(msg, struct sma_result)->output);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void queue_bounds_refuse_visibly_once_in_a_while(void)
+CASE(queue_bounds_refuse_visibly_once_in_a_while)
 {
     make_world(&w);
     w.config.queue_chat_waiting_max = 3;
@@ -287,10 +278,8 @@ static void queue_bounds_refuse_visibly_once_in_a_while(void)
     CHECK(row != NULL);
     sma_msg_destroy(row);
     command(&w, "a", "c", SMA_CONTROL_STATUS); /* always accepted */
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(8 + 1 + 2, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
-    end_world(&w);
 }
 
 static void end_run(struct world *world)
@@ -302,7 +291,7 @@ static void end_run(struct world *world)
 }
 
 /* Refused without a trace: a platform that reads later brings it again, and then it is taken. */
-static void at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept(void)
+CASE(at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept)
 {
     make_world(&w);
     w.config.queue_waiting_max = 2;
@@ -318,8 +307,7 @@ static void at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept(void)
     static const char *const chats[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) { /* one runs, two wait */
         say(&w, chats[i], "1", "x");
-        run(&w);
-        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+        expect_accepted(&w);
     }
     for (int again = 0; again < 2; again++) {
         say(&w, "new", "2", "y");
@@ -340,8 +328,7 @@ static void at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept(void)
     CHECK(sma_state_chat_get(w.store->state, SMA_STR("test:chat:new")) == NULL);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     command(&w, "a", "c", SMA_CONTROL_STATUS); /* needs no place */
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     for (int i = 0; i < 3; i++)
         end_run(&w);
     say(&w, "new", "2", "y");
@@ -351,14 +338,12 @@ static void at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept(void)
                                   .text = "psst",
                                   .is_group = true,
                                   .addressed = SMA_ADDRESSED_MENTION});
-    run(&w);
+    expect_accepted(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    end_world(&w);
 }
 
 /* 100 chats with 100 messages each, at once, with the bounds of the default configuration. */
-static void a_burst_over_a_hundred_chats_is_taken_whole(void)
+CASE(a_burst_over_a_hundred_chats_is_taken_whole)
 {
     make_world(&w);
     w.config.queue_chat_waiting_max = SMA_CHAT_WAITING_COUNT_MAX;
@@ -375,13 +360,11 @@ static void a_burst_over_a_hundred_chats_is_taken_whole(void)
         for (int i = 0; i < 1000; i++)
             CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     }
-    end_world(&w);
 }
 
-static void stop_cancels_and_nothing_stopped_comes_back(void)
+CASE(stop_cancels_and_nothing_stopped_comes_back)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     say(&w, "a", "2", "y");
     say(&w, "b", "3", "z");
@@ -418,13 +401,11 @@ static void stop_cancels_and_nothing_stopped_comes_back(void)
     run(&w);
     crash_world(&w);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void clear_keeps_what_waits(void)
+CASE(clear_keeps_what_waits)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     say(&w, "a", "2", "y");
     run(&w);
@@ -444,13 +425,11 @@ static void clear_keeps_what_waits(void)
     done(&w, one, "x", NULL, 0);
     run(&w);
     CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_DONE_DONE));
-    end_world(&w);
 }
 
-static void an_api_caller_gets_texts_results_and_command_replies(void)
+CASE(an_api_caller_gets_texts_results_and_command_replies)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     (void)say_as(&w, API, &(struct saying){.chat = "x", .id = "m1", .text = "q", .user = "u1"});
     run(&w);
     uint64_t seq = accepted(&w.api).seq;
@@ -509,10 +488,9 @@ static void an_api_caller_gets_texts_results_and_command_replies(void)
     result = take(&w.api, SMA_MSG_RESULT);
     CHECK(strncmp(SMA_MSG_BODY(result, struct sma_result)->output.ptr, "Commands:", 9) == 0);
     sma_msg_destroy(result);
-    end_world(&w);
 }
 
-static void questions_are_answered(void)
+CASE(questions_are_answered)
 {
     make_world(&w);
     w.config.permissions_json =
@@ -593,10 +571,9 @@ static void questions_are_answered(void)
                                      "\"description\":\"helps\"}") != NULL);
         sma_msg_destroy(msg);
     }
-    end_world(&w);
 }
 
-static void an_idle_store_wakes_for_retention_alone(void)
+CASE(an_idle_store_wakes_for_retention_alone)
 {
     make_world(&w);
     w.config.permissions_json =
@@ -617,7 +594,6 @@ static void an_idle_store_wakes_for_retention_alone(void)
     char path[128];
     snprintf(path, sizeof path, "%s/contacts.json", w.state_dir);
     CHECK(access(path, F_OK) == 0);
-    end_world(&w);
 }
 
 static int skip_sync(void *self, int fd)
@@ -627,10 +603,10 @@ static int skip_sync(void *self, int fd)
     return 0;
 }
 
-static void idle_chats_do_not_stay_in_memory(void)
+CASE(idle_chats_do_not_stay_in_memory)
 {
-    struct sma_sys quick =
-        *sma_sys_real(); /* thousands of files: their syncs are not what is tested */
+    static struct sma_sys quick; /* thousands of files: their syncs are not what is tested */
+    quick = *sma_sys_real();
     quick.fsync = quick.fdatasync = skip_sync;
     make_world(&w);
     w.sys = &quick;
@@ -652,16 +628,14 @@ static void idle_chats_do_not_stay_in_memory(void)
     (void)say_as(
         &w, TEST,
         &(struct saying){.chat = "17", .id = "1", .text = "t", .addressed = SMA_ADDRESSED_NONE});
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     CHECK_INT(2, count_of(history(&w, "test%3Achat%3A17"), "\n"));
-    end_world(&w);
 }
 
 /* Old claims go with the commits of new messages, once they are over the bound and their lines are
  * on disk. */
-static void claims_over_the_bound_expire(void)
+CASE(claims_over_the_bound_expire)
 {
     make_world(&w);
     w.config.durability_is_none = true;
@@ -686,16 +660,14 @@ static void claims_over_the_bound_expire(void)
         run(&w);
     }
     CHECK(sma_state_claim_count(w.store->state) < 1000);
-    end_world(&w);
 }
 
 /* From the receipt's commit on, where the run began at once; what waited for others says nothing
  * of us. */
-static void the_way_from_the_receipt_to_the_model_is_measured(void)
+CASE(the_way_from_the_receipt_to_the_model_is_measured)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     sma_metrics_reset();
     say(&world, "a", "1", "now");
     say(&world, "a", "2", "later");
@@ -717,28 +689,6 @@ static void the_way_from_the_receipt_to_the_model_is_measured(void)
     run(&world);
     finish_next(&world);
     CHECK_INT(2, (long long)sma_histogram_count(SMA_HISTOGRAM_durable_to_model));
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(the_way_from_the_receipt_to_the_model_is_measured);
-    RUN(a_message_runs_is_answered_and_recorded);
-    RUN(the_history_says_what_no_tool_sent);
-    RUN(one_event_is_accepted_once);
-    RUN(group_talk_is_recorded_and_a_later_mention_runs_it);
-    RUN(runs_start_in_order_never_two_of_one_chat);
-    RUN(the_order_is_as_configured);
-    RUN(collect_gives_waiting_messages_to_one_run);
-    RUN(queue_bounds_refuse_visibly_once_in_a_while);
-    RUN(at_the_bound_of_all_chats_platforms_wait_and_nothing_is_kept);
-    RUN(a_burst_over_a_hundred_chats_is_taken_whole);
-    RUN(stop_cancels_and_nothing_stopped_comes_back);
-    RUN(clear_keeps_what_waits);
-    RUN(an_api_caller_gets_texts_results_and_command_replies);
-    RUN(questions_are_answered);
-    RUN(an_idle_store_wakes_for_retention_alone);
-    RUN(idle_chats_do_not_stay_in_memory);
-    RUN(claims_over_the_bound_expire);
-    return check_summary();
-}
+CASES_MAIN

@@ -18,14 +18,16 @@ static int say_in_group(struct world *world, const struct saying *saying)
     return accepted(&world->test).verdict;
 }
 
-static void first_one_is_answered_and_others_are_asked_for(void)
+CASE(first_one_is_answered_and_others_are_asked_for)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED,
               say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi")));
-    CHECK(prepare(&world, SMA_ROLE_MEMBER, "") == 0);
+    /* he may talk; what he may have done is asked before anything is */
+    CHECK(run_seq(&world) == 0);
+    CHECK(prepare(&world, SMA_ROLE_MEMBER, "") == 1);
+    run(&world);
     finish_next(&world);
     /* somebody else: waits for the role, and nothing starts */
     CHECK_INT(SMA_VERDICT_ACCEPTED,
@@ -51,16 +53,15 @@ static void first_one_is_answered_and_others_are_asked_for(void)
     CHECK(prepare(&world, SMA_ROLE_ADMIN, "") != 0);
     run(&world);
     finish_next(&world);
-    end_world(&world);
 }
 
 /* Some platforms say with the message what its author may do: nobody is asked then. */
-static void a_role_that_comes_with_the_event_counts(void)
+CASE(a_role_that_comes_with_the_event_counts)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED,
               say_in_group(&world,
@@ -72,15 +73,14 @@ static void a_role_that_comes_with_the_event_counts(void)
                   &world, GROUP("eve", MENTION, .id = "3", .text = "hi", .role = SMA_ROLE_MEMBER)));
     CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
-static void members_are_refused_visibly_and_not_too_often(void)
+CASE(members_are_refused_visibly_and_not_too_often)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
     (void)say_in_group(&world, GROUP("bob", MENTION, .id = "2", .text = "hi"));
     CHECK(prepare(&world, SMA_ROLE_MEMBER, "") != 0);
@@ -103,42 +103,40 @@ static void members_are_refused_visibly_and_not_too_often(void)
     const char *text = history(&world, "test%3Achat%3Ag");
     CHECK_INT(5, (int)count_of(text, "\"role\":\"user\""));
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
-    end_world(&world);
 }
 
-static void windows_open_close_and_survive(void)
+CASE(windows_open_close_and_survive)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    CHECK_INT(SMA_VERDICT_IGNORED,
-              say_in_group(&world, GROUP("ann", NONE, .id = "0", .text = "why?")));
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED, say_in_group(&world, GROUP("ann", NONE, .role = SMA_ROLE_MEMBER,
+                                                              .id = "0", .text = "why?")));
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
-    CHECK_INT(SMA_VERDICT_ACCEPTED,
-              say_in_group(&world, GROUP("ann", NONE, .id = "2", .text = "为什么")));
+    CHECK_INT(SMA_VERDICT_ACCEPTED, say_in_group(&world, GROUP("ann", NONE, .role = SMA_ROLE_MEMBER,
+                                                               .id = "2", .text = "为什么")));
     finish_next(&world);
-    CHECK_INT(SMA_VERDICT_IGNORED,
-              say_in_group(&world, GROUP("ann", NONE, .id = "3", .text = "thanks")));
+    CHECK_INT(SMA_VERDICT_IGNORED, say_in_group(&world, GROUP("ann", NONE, .role = SMA_ROLE_MEMBER,
+                                                              .id = "3", .text = "thanks")));
     CHECK_INT(SMA_VERDICT_IGNORED,
               say_in_group(&world, GROUP("bob", NONE, .id = "4", .text = "why?")));
     crash_world(&world);
     sma_sim_shift_wall(world.system, 500 * 1000);
-    CHECK_INT(SMA_VERDICT_ACCEPTED,
-              say_in_group(&world, GROUP("ann", NONE, .id = "5", .text = "how")));
+    CHECK_INT(SMA_VERDICT_ACCEPTED, say_in_group(&world, GROUP("ann", NONE, .role = SMA_ROLE_MEMBER,
+                                                               .id = "5", .text = "how")));
     finish_next(&world);
     pass(&world, 601);
-    CHECK_INT(SMA_VERDICT_IGNORED,
-              say_in_group(&world, GROUP("ann", NONE, .id = "6", .text = "how")));
-    end_world(&world);
+    CHECK_INT(SMA_VERDICT_IGNORED, say_in_group(&world, GROUP("ann", NONE, .role = SMA_ROLE_MEMBER,
+                                                              .id = "6", .text = "how")));
 }
 
-static void initiator_survives_and_is_the_one_imported(void)
+CASE(initiator_survives_and_is_the_one_imported)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
     crash_world(&world);
     (void)say_in_group(&world, GROUP("bob", MENTION, .id = "2", .text = "hi"));
@@ -148,15 +146,14 @@ static void initiator_survives_and_is_the_one_imported(void)
     CHECK(prepare(&world, SMA_ROLE_ADMIN, "") == 2);
     run(&world);
     finish_next(&world);
-    end_world(&world);
 }
 
-static void commands_need_access_but_help_does_not(void)
+CASE(commands_need_access_but_help_does_not)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     uint64_t running = run_seq(&world);
     (void)say_in_group(&world, GROUP("bob", NONE, .id = "2", .text = "/help",
                                      .kind = SMA_EVENT_CONTROL, .control = SMA_CONTROL_HELP));
@@ -183,18 +180,19 @@ static void commands_need_access_but_help_does_not(void)
     run(&world);
     CHECK_INT(0, (int)count_kept(&world.agent, SMA_MSG_CONTROL));
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
-    end_world(&world);
 }
 
-static void configuration_decides_and_is_read_again(void)
+CASE(configuration_decides_and_is_read_again)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"groupAccess\":\"anyone\",\"groups\":[\"g\"]}";
     open_world(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
-    (void)say_in_group(&world, GROUP("bob", MENTION, .id = "2", .text = "hi"));
+    (void)say_in_group(&world,
+                       GROUP("bob", MENTION, .role = SMA_ROLE_MEMBER, .id = "2", .text = "hi"));
     finish_next(&world);
     CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
     struct sma_config strict = world.config;
@@ -204,43 +202,45 @@ static void configuration_decides_and_is_read_again(void)
     SMA_MSG_BODY(msg, struct sma_reload)->config = &strict;
     sma_store_actor_ops.handle(world.store, &msg, world.store->ctx);
     sma_msg_destroyp(&msg);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "3", .text = "first now"));
+    (void)say_in_group(
+        &world, GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "3", .text = "first now"));
     finish_next(&world);
-    (void)say_in_group(&world, GROUP("bob", MENTION, .id = "4", .text = "named"));
+    (void)say_in_group(&world,
+                       GROUP("bob", MENTION, .role = SMA_ROLE_MEMBER, .id = "4", .text = "named"));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_IGNORED,
               say_in_group(&world, GROUP("bob", NONE, .id = "5", .text = "why?")));
     (void)say_in_group(&world, GROUP("eve", MENTION, .id = "6", .text = "hi"));
     CHECK_INT(1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
-    end_world(&world);
 }
 
-static void bad_configuration_falls_back_to_the_strict_default(void)
+CASE(bad_configuration_falls_back_to_the_strict_default)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"groupAccess\":\"all\",\"groups\":[\"g\"]}";
     world.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\"]}}";
     open_world(&world);
     /* the strict default knows no group: an owner lets this one in */
     CHECK_INT(SMA_VERDICT_IGNORED,
-              say_in_group(&world, GROUP("ann", MENTION, .id = "0", .text = "hi")));
+              say_in_group(
+                  &world, GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "0", .text = "hi")));
     (void)say_in_group(&world, GROUP("boss", MENTION, .id = "b", .text = "hi"));
     finish_next(&world);
-    (void)say_in_group(&world, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    (void)say_in_group(&world,
+                       GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     finish_next(&world);
     (void)say_in_group(&world, GROUP("bob", MENTION, .id = "2", .text = "hi"));
     CHECK_INT(1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
-    end_world(&world);
 }
 
 /* The first one's message fails with its batch: so does being the first. */
-static void failed_commit_forgets_who_was_first(void)
+CASE(failed_commit_forgets_who_was_first)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
-    (void)say_as(&world, TEST, GROUP("ann", MENTION, .id = "1", .text = "hi"));
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
+    (void)say_as(&world, TEST,
+                 GROUP("ann", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "hi"));
     struct sma_msg *msg;
     while ((msg = take(&world.test, SMA_MSG_ACCEPTED)) != NULL)
         sma_msg_destroy(msg);
@@ -260,14 +260,12 @@ static void failed_commit_forgets_who_was_first(void)
     finish_next(&world); /* ann is the first one */
     CHECK_INT(SMA_VERDICT_IGNORED,
               say_in_group(&world, GROUP("eve", NONE, .id = "2", .text = "why?")));
-    end_world(&world);
 }
 
-static void buttons_and_notes_are_recorded_only(void)
+CASE(buttons_and_notes_are_recorded_only)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(
         &world, TEST,
         &(struct saying){.chat = "p", .id = "c1", .text = "yes", .kind = SMA_EVENT_CALLBACK});
@@ -279,20 +277,6 @@ static void buttons_and_notes_are_recorded_only(void)
     CHECK(run_seq(&world) == 0);
     CHECK_INT(SMA_VERDICT_IGNORED,
               say_in_group(&world, GROUP("", MENTION, .id = "1", .text = "nobody")));
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(first_one_is_answered_and_others_are_asked_for);
-    RUN(a_role_that_comes_with_the_event_counts);
-    RUN(members_are_refused_visibly_and_not_too_often);
-    RUN(windows_open_close_and_survive);
-    RUN(initiator_survives_and_is_the_one_imported);
-    RUN(commands_need_access_but_help_does_not);
-    RUN(configuration_decides_and_is_read_again);
-    RUN(bad_configuration_falls_back_to_the_strict_default);
-    RUN(failed_commit_forgets_who_was_first);
-    RUN(buttons_and_notes_are_recorded_only);
-    return check_summary();
-}
+CASES_MAIN

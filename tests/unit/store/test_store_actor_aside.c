@@ -85,8 +85,7 @@ static uint64_t expect(const char *text)
  * dies. */
 static uint64_t leave_rows(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     const struct delivery rows[] = {{.key = "test:chat:a", .text = "one"},
                                     {.key = "test:chat:a", .text = "two", .call = 1},
@@ -113,8 +112,10 @@ static const char *status(void)
     return text;
 }
 
+AFTER_EACH(end_world(&w))
+
 /* -- damage ------------------------------------------------------------------------------------ */
-static void a_damaged_delivery_concerns_its_own_chat(void)
+CASE(a_damaged_delivery_concerns_its_own_chat)
 {
     static const char *const damages[] = {
         "UPDATE outbox SET route=x'81'||substr(route,2) WHERE text='two'",
@@ -158,7 +159,7 @@ static void a_damaged_delivery_concerns_its_own_chat(void)
 }
 
 /* The first row of the chat, which is begun, is as bad as any other. */
-static void a_damaged_begun_delivery_lets_the_next_go(void)
+CASE(a_damaged_begun_delivery_lets_the_next_go)
 {
     (void)leave_rows();
     execute("UPDATE outbox SET route=x'7f' WHERE text='one'");
@@ -174,11 +175,10 @@ static void a_damaged_begun_delivery_lets_the_next_go(void)
     CHECK(two != 0 && other != 0);
     finish_row(two);
     (void)expect("three");
-    end_world(&w);
 }
 
 /* While it was on its way: it was sent, and the receipt counts. */
-static void a_receipt_counts_whatever_its_row_says_by_now(void)
+CASE(a_receipt_counts_whatever_its_row_says_by_now)
 {
     (void)leave_rows();
     open_world(&w);
@@ -190,11 +190,10 @@ static void a_receipt_counts_whatever_its_row_says_by_now(void)
     die();
     CHECK_INT(2, number_of("SELECT count(*) FROM outbox WHERE state=2"));
     open_world(&w);
-    end_world(&w);
 }
 
 /* A downgrade: not damaged, and not to be destroyed. */
-static void a_delivery_of_a_newer_version_waits_for_it(void)
+CASE(a_delivery_of_a_newer_version_waits_for_it)
 {
     (void)leave_rows();
     execute("UPDATE outbox SET route=CAST(x'04'||substr(route,2) AS BLOB) WHERE text='two'");
@@ -213,7 +212,6 @@ static void a_delivery_of_a_newer_version_waits_for_it(void)
     open_world(&w);
     (void)expect("two");
     (void)expect("other");
-    end_world(&w);
 }
 
 /* -- a platform that is not configured --------------------------------------------------------- */
@@ -226,11 +224,10 @@ static uint64_t say_in_api(const char *chat, const char *id)
 
 /* No model is paid for what nobody can get; everybody else is answered; when the platform is back,
  * it goes on. */
-static void messages_of_a_missing_platform_wait_for_it(void)
+CASE(messages_of_a_missing_platform_wait_for_it)
 {
     for (int is_clean = 0; is_clean < 2; is_clean++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         uint64_t begun = begin_run("a", "1");
         for (const char *id = "234"; *id != '\0'; id++)
             say(&w, "b", (char[]){*id, '\0'}, "x");
@@ -272,7 +269,7 @@ static void messages_of_a_missing_platform_wait_for_it(void)
 
 /* A card for an owner elsewhere, a notice: it is kept for the return of the platform. A tool's
  * caller hears the truth. */
-static void deliveries_to_a_missing_platform_wait_for_it(void)
+CASE(deliveries_to_a_missing_platform_wait_for_it)
 {
     (void)leave_rows();
     w.adapters[0].ops = &other_adapter;
@@ -301,11 +298,10 @@ static void deliveries_to_a_missing_platform_wait_for_it(void)
     finish_row(expect("two"));
     finish_row(expect("three"));
     (void)expect("a card");
-    end_world(&w);
 }
 
 /* Nobody waits for ever: what is older than the promise is given up, the rest stays. */
-static void what_waited_too_long_is_given_up(void)
+CASE(what_waited_too_long_is_given_up)
 {
     (void)leave_rows();
     execute("UPDATE outbox SET made=1 WHERE text='two'");
@@ -317,17 +313,6 @@ static void what_waited_too_long_is_given_up(void)
     CHECK_INT(1, number_of("SELECT count(*) FROM outbox WHERE state=3 AND text='two'"));
     open_world(&w);
     CHECK_INT(3, w.store->outbox->aside_rows);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_damaged_delivery_concerns_its_own_chat);
-    RUN(a_damaged_begun_delivery_lets_the_next_go);
-    RUN(a_receipt_counts_whatever_its_row_says_by_now);
-    RUN(a_delivery_of_a_newer_version_waits_for_it);
-    RUN(messages_of_a_missing_platform_wait_for_it);
-    RUN(deliveries_to_a_missing_platform_wait_for_it);
-    RUN(what_waited_too_long_is_given_up);
-    return check_summary();
-}
+CASES_MAIN

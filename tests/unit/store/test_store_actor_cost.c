@@ -46,7 +46,9 @@ static void say_many(const char *prefix, int count)
     drop_kept(&w.api);
 }
 
-static void a_waiting_message_costs_its_answer(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_waiting_message_costs_its_answer)
 {
     make_world(&w);
     w.config.queue_chat_waiting_max = 1000;
@@ -57,13 +59,11 @@ static void a_waiting_message_costs_its_answer(void)
     size_t per_message = allocation_count - before - 200; /* the INGRESS itself is the adapter's */
     fprintf(stderr, "%zu allocations for 200 accepted messages\n", per_message);
     CHECK(per_message >= 200 && per_message <= 200 + 10);
-    end_world(&w);
 }
 
-static void a_message_that_runs_at_once_costs_three(void)
+CASE(a_message_that_runs_at_once_costs_three)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     size_t spent = 0;
     for (int i = 0; i < 120; i++) {
         char id[32];
@@ -82,10 +82,9 @@ static void a_message_that_runs_at_once_costs_three(void)
     }
     fprintf(stderr, "%zu allocations for 100 messages that run at once\n", spent);
     CHECK(spent >= 200 && spent <= 300 + 10); /* ACCEPTED, RUN, the run's record */
-    end_world(&w);
 }
 
-static void a_batch_has_one_sync(void)
+CASE(a_batch_has_one_sync)
 {
     make_world(&w);
     w.config.queue_chat_waiting_max = 1000;
@@ -104,7 +103,6 @@ static void a_batch_has_one_sync(void)
     struct sma_state_counts last;
     sma_state_counts(w.store->state, &last);
     CHECK(last.commits == after.commits && last.wal_syncs == after.wal_syncs);
-    end_world(&w);
 }
 
 /* One message, one plain answer, its receipt. */
@@ -136,12 +134,11 @@ static void a_turn(const char *id, unsigned adapter)
 
 /* ... costs two commits and two syncs: it comes in, it is over. The receipt rides on the next one's
  * sync. */
-static void a_turn_costs_two_commits(void)
+CASE(a_turn_costs_two_commits)
 {
     static const unsigned adapters[] = {TEST, API};
     for (size_t i = 0; i < SMA_COUNT_OF(adapters); i++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         struct sma_state_counts before, after, idle;
         sma_state_counts(w.store->state, &before);
         for (int turn = 0; turn < 10; turn++) {
@@ -168,25 +165,15 @@ static void a_turn_costs_two_commits(void)
 }
 
 /* The program dies right behind it: what was written is with the operating system. */
-static void a_receipt_that_rides_outlives_the_program(void)
+CASE(a_receipt_that_rides_outlives_the_program)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     a_turn("1", TEST);
     CHECK(w.store->batch->lazy_ns != 0);
     crash_world(&w);
     CHECK(deliver(&w) == NULL);
     CHECK_INT(0, (int)w.store->outbox->open_count);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aturn"), "answer"));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_turn_costs_two_commits);
-    RUN(a_receipt_that_rides_outlives_the_program);
-    RUN(a_waiting_message_costs_its_answer);
-    RUN(a_message_that_runs_at_once_costs_three);
-    RUN(a_batch_has_one_sync);
-    return check_summary();
-}
+CASES_MAIN

@@ -23,10 +23,11 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-static void a_failed_commit_takes_the_speculative_run_back(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_failed_commit_takes_the_speculative_run_back)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     is_full = true;
     say(&w, "a", "1", "x");
     say(&w, "a", "2", "y");
@@ -57,13 +58,11 @@ static void a_failed_commit_takes_the_speculative_run_back(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, again.verdict);
     CHECK(run_seq(&w) == again.seq);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
-    end_world(&w);
 }
 
-static void a_failed_commit_keeps_open_work_as_it_was(void)
+CASE(a_failed_commit_keeps_open_work_as_it_was)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     say(&w, "b", "2", "y");
     say(&w, "b", "3", "z");
@@ -88,23 +87,19 @@ static void a_failed_commit_keeps_open_work_as_it_was(void)
     is_full = false;
     run_for(&w, 2 * SECOND);
     step(&w, one, 1, &(struct delivery){.key = "test:chat:q", .text = "hi"}, 1);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     row = deliver(&w);
     CHECK(row != NULL);
     sma_msg_destroy(row);
     done(&w, one, "out", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     CHECK(run_seq(&w) == two); /* the stop was refused: both messages of chat b still wait */
     CHECK_INT(1, sma_queue_waiting(w.store->queue));
-    end_world(&w);
 }
 
-static void a_nearly_full_disk_refuses_intake_first(void)
+CASE(a_nearly_full_disk_refuses_intake_first)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t one = accepted(&w.test).seq;
@@ -119,8 +114,7 @@ static void a_nearly_full_disk_refuses_intake_first(void)
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE)); /* open runs use the reserve */
     command(&w, "a", "s1", SMA_CONTROL_STATUS);                  /* so do commands */
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     w.disk_free = SMA_DISK_RESERVE_BYTES - 1;
     run_for(&w, 2 * SECOND);
     step(&w, one, 2, NULL, 0);
@@ -132,15 +126,12 @@ static void a_nearly_full_disk_refuses_intake_first(void)
     run_for(&w, 2 * SECOND);
     CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded)); /* by itself */
     say(&w, "a", "2", "y");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    end_world(&w);
+    expect_accepted(&w);
 }
 
-static void what_is_too_large_is_refused_alone(void)
+CASE(what_is_too_large_is_refused_alone)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     static char text[SMA_TEXT_BYTES_MAX + 2];
     for (size_t extra = 0; extra < 2; extra++) {
         memset(text, 'x', SMA_TEXT_BYTES_MAX + extra);
@@ -155,13 +146,11 @@ static void what_is_too_large_is_refused_alone(void)
     CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
-    end_world(&w);
 }
 
-static void cursors_are_saved_with_the_commit(void)
+CASE(cursors_are_saved_with_the_commit)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     (void)say_as(&w, TEST, &(struct saying){.chat = "a", .id = "1", .text = "x", .cursor = 11});
     run(&w);
     is_full = true;
@@ -178,7 +167,6 @@ static void cursors_are_saved_with_the_commit(void)
     run(&w);
     CHECK_OK(sma_state_cursor_get(w.store->state, SMA_STR("test.offset"), &value));
     CHECK_INT(13, value);
-    end_world(&w);
 }
 
 static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, size_t len,
@@ -190,9 +178,10 @@ static ssize_t write_when_there_is_room(void *self, int fd, const void *bytes, s
     return -1;
 }
 
-static void history_that_finds_no_room_is_written_later(void)
+CASE(history_that_finds_no_room_is_written_later)
 {
-    struct sma_sys small = *sma_sys_real();
+    static struct sma_sys small; /* as long as the world */
+    small = *sma_sys_real();
     small.pwrite = write_when_there_is_room;
     make_world(&w);
     w.sys = &small;
@@ -215,15 +204,13 @@ static void history_that_finds_no_room_is_written_later(void)
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded));
     say(&w, "a", "2", "y");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(2, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     run_for(&w, 60 * SECOND);
     CHECK(sma_state_history_flushed(w.store->state) == sma_state_durable_seq(w.store->state));
-    end_world(&w);
 }
 
-static void what_waited_for_disk_starts_by_itself(void)
+CASE(what_waited_for_disk_starts_by_itself)
 {
     make_world(&w);
     w.config.agent_concurrency = 1;
@@ -242,22 +229,19 @@ static void what_waited_for_disk_starts_by_itself(void)
     w.disk_free = UINT64_C(1) << 40;
     run_for(&w, 5 * SECOND); /* and nobody says anything */
     CHECK(run_seq(&w) != 0);
-    end_world(&w);
 }
 
 /* The next step may be on its way while one is refused: stored alone it would leave a gap that
  * nobody can resume. */
-static void a_step_does_not_pass_one_that_was_refused(void)
+CASE(a_step_does_not_pass_one_that_was_refused)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t one = accepted(&w.test).seq;
     CHECK(run_seq(&w) == one);
     step(&w, one, 1, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     is_full = true;
     step(&w, one, 2, NULL, 0);
     run(&w);
@@ -282,13 +266,11 @@ static void a_step_does_not_pass_one_that_was_refused(void)
     run(&w);
     CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_STEP_DONE));
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
-    end_world(&w);
 }
 
-static void what_a_failed_commit_held_up_starts_by_itself(void)
+CASE(what_a_failed_commit_held_up_starts_by_itself)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     say(&w, "b", "2", "y");
     run_for(&w, 5 * SECOND); /* no other wake-up is left */
@@ -299,12 +281,10 @@ static void what_a_failed_commit_held_up_starts_by_itself(void)
     CHECK_INT(SMA_STEP_NO_DISK, verdict(&w, SMA_MSG_DONE_DONE));
     is_full = false;
     done(&w, one, "out", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     CHECK(run_seq(&w) == 0); /* the disk is given a second */
     run_for(&w, SECOND);
     CHECK(run_seq(&w) == two);
-    end_world(&w);
 }
 
 /* @return whether a message leaves for the agent although its commit fails */
@@ -321,10 +301,9 @@ static bool starts_before_its_commit(const char *id)
     return has_started;
 }
 
-static void after_a_crash_nothing_starts_before_its_commit_until_a_step(void)
+CASE(after_a_crash_nothing_starts_before_its_commit_until_a_step)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     CHECK(starts_before_its_commit("1"));
     crash_world(&w);
     CHECK(!starts_before_its_commit("2"));
@@ -334,12 +313,10 @@ static void after_a_crash_nothing_starts_before_its_commit_until_a_step(void)
     CHECK(run_seq(&w) == seq);
     step(&w, seq, 1, NULL, 0);
     done(&w, seq, "out", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     CHECK(starts_before_its_commit("4"));
     restart_world(&w);
     CHECK(starts_before_its_commit("5")); /* an orderly end is no reason for caution */
-    end_world(&w);
 }
 
 /* Fill the lane to the agent behind the store's back. @return how many */
@@ -357,7 +334,7 @@ static size_t fill_lane(void)
     }
 }
 
-static void what_found_the_lane_full_leaves_by_itself(void)
+CASE(what_found_the_lane_full_leaves_by_itself)
 {
     bool was_deferred = false;
     for (uint64_t seed = 1; seed <= 8; seed++) {
@@ -379,11 +356,10 @@ static void what_found_the_lane_full_leaves_by_itself(void)
 
 /* One person's record is damaged: what he says is passed over, named; the others of the batch are
  * accepted, and nothing is brought again and again. */
-static void what_is_damaged_refuses_no_batch_mate(void)
+CASE(what_is_damaged_refuses_no_batch_mate)
 {
     static char endless[300 * 1024];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     memset(endless, 'x', sizeof endless);
     CHECK_OK(sma_store_begin(w.store));
     CHECK_OK(sma_state_access_set(w.store->state, SMA_STR("person/test/eve"),
@@ -393,8 +369,7 @@ static void what_is_damaged_refuses_no_batch_mate(void)
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "e", .user = "eve", .id = "2", .text = "x", .cursor = 7});
     say(&w, "b", "3", "behind it");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     CHECK(sma_store_has_trouble(w.store, "incoming message", SMA_STR("test:chat:e")));
@@ -403,7 +378,6 @@ static void what_is_damaged_refuses_no_batch_mate(void)
     done(&w, seq, "", NULL, 0); /* what was begun in the same batch goes on */
     run(&w);
     CHECK(run_seq(&w) != 0);
-    end_world(&w);
 }
 
 /* A person whose record is too large to be read. */
@@ -418,10 +392,9 @@ static void damage_eve(void)
 }
 
 /* A damaged message in the batch in which a run makes a step, and in the one in which it ends. */
-static void what_is_damaged_leaves_steps_and_ends_of_its_batch(void)
+CASE(what_is_damaged_leaves_steps_and_ends_of_its_batch)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     damage_eve();
     say(&w, "a", "1", "first");
     say(&w, "b", "2", "second");
@@ -430,16 +403,13 @@ static void what_is_damaged_leaves_steps_and_ends_of_its_batch(void)
     CHECK(run_seq(&w) == one);
     step(&w, one, 1, NULL, 0);
     (void)say_as(&w, TEST, &(struct saying){.chat = "e", .user = "eve", .id = "3", .text = "x"});
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     step(&w, one, 2, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     done(&w, one, "", NULL, 0);
     (void)say_as(&w, TEST, &(struct saying){.chat = "e", .user = "eve", .id = "4", .text = "x"});
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     CHECK(run_seq(&w) == two); /* the slot is free */
     CHECK_INT(1, (int)w.store->runs->open_count);
@@ -448,14 +418,12 @@ static void what_is_damaged_leaves_steps_and_ends_of_its_batch(void)
     say(&w, "a", "5", "third"); /* and so is the chat */
     run(&w);
     CHECK(run_seq(&w) != 0);
-    end_world(&w);
 }
 
 /* The step of a suspect is undone with its batch and comes again: it clears the attempts then. */
-static void an_undone_step_leaves_its_run_a_suspect(void)
+CASE(an_undone_step_leaves_its_run_a_suspect)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t seq = accepted(&w.test).seq;
@@ -471,20 +439,17 @@ static void an_undone_step_leaves_its_run_a_suspect(void)
     is_full = false;
     run_for(&w, 2 * SECOND);
     step(&w, seq, 1, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
     CHECK_INT(0, (int)head.attempt);
     CHECK_INT(0, (int)w.store->runs->suspect_count);
-    end_world(&w);
 }
 
 /* Giving up is undone: no fourth attempt is made in its place. */
-static void an_undone_giving_up_is_no_fourth_attempt(void)
+CASE(an_undone_giving_up_is_no_fourth_attempt)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t seq = accepted(&w.test).seq;
@@ -502,26 +467,11 @@ static void an_undone_giving_up_is_no_fourth_attempt(void)
     run_for(&w, 3 * SECOND);
     CHECK(run_seq(&w) == 0);
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(a_failed_commit_takes_the_speculative_run_back);
-    RUN(a_failed_commit_keeps_open_work_as_it_was);
-    RUN(a_nearly_full_disk_refuses_intake_first);
-    RUN(what_is_too_large_is_refused_alone);
-    RUN(what_is_damaged_refuses_no_batch_mate);
-    RUN(history_that_finds_no_room_is_written_later);
-    RUN(cursors_are_saved_with_the_commit);
-    RUN(what_waited_for_disk_starts_by_itself);
-    RUN(a_step_does_not_pass_one_that_was_refused);
-    RUN(after_a_crash_nothing_starts_before_its_commit_until_a_step);
-    RUN(what_a_failed_commit_held_up_starts_by_itself);
-    RUN(what_found_the_lane_full_leaves_by_itself);
-    RUN(what_is_damaged_leaves_steps_and_ends_of_its_batch);
-    RUN(an_undone_step_leaves_its_run_a_suspect);
-    RUN(an_undone_giving_up_is_no_fourth_attempt);
+    check_run_cases(NULL);
     return check_summary();
 }

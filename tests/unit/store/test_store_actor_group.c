@@ -41,15 +41,13 @@ static const char *order(struct world *world)
 static void finish(struct world *world, uint64_t seq)
 {
     done(world, seq, "ok", NULL, 0);
-    run(world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+    expect_durable(world, SMA_MSG_DONE_DONE);
 }
 
-static void pieces_run_together_after_the_quiet_time(void)
+CASE(pieces_run_together_after_the_quiet_time)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, PIECE("1"));
     run_for(&world, 500 * MS);
     (void)say_as(&world, TEST, PIECE("2"));
@@ -70,14 +68,12 @@ static void pieces_run_together_after_the_quiet_time(void)
     (void)say_as(&world, TEST, PIECE("5"));
     run_for(&world, SECOND);
     CHECK_ORDER("5:", &world);
-    end_world(&world);
 }
 
-static void message_between_pieces_keeps_its_place(void)
+CASE(message_between_pieces_keeps_its_place)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, PIECE("1"));
     say(&world, "a", "2", "of somebody else");
     (void)say_as(&world, TEST, PIECE("3"));
@@ -85,14 +81,12 @@ static void message_between_pieces_keeps_its_place(void)
     CHECK_ORDER("1:3", &world);
     finish(&world, 1);
     CHECK_ORDER("2:", &world);
-    end_world(&world);
 }
 
-static void recorded_pieces_join_an_addressed_one(void)
+CASE(recorded_pieces_join_an_addressed_one)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST,
                  PIECE("1", .is_group = true, .addressed = SMA_ADDRESSED_NONE, .preparation = "p"));
     run(&world);
@@ -118,15 +112,13 @@ static void recorded_pieces_join_an_addressed_one(void)
     (void)say_as(&world, TEST, PIECE("5", .is_group = true, .addressed = SMA_ADDRESSED_MENTION));
     run_for(&world, SECOND);
     CHECK_ORDER("5:", &world);
-    end_world(&world);
 }
 
 /* The addressed piece is accepted and runs; the one that cannot be read stays recorded. */
-static void a_damaged_recorded_piece_is_left_out(void)
+CASE(a_damaged_recorded_piece_is_left_out)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     for (int i = 0; i < 2; i++)
         (void)say_as(&world, TEST,
                      &(struct saying){.chat = "g",
@@ -145,6 +137,7 @@ static void a_damaged_recorded_piece_is_left_out(void)
                                   .text = "look",
                                   .group_key = "k",
                                   .is_group = true,
+                                  .role = SMA_ROLE_MEMBER,
                                   .addressed = SMA_ADDRESSED_MENTION});
     run(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
@@ -158,12 +151,11 @@ static void a_damaged_recorded_piece_is_left_out(void)
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(world.store->state, 1, &head));
     CHECK_INT(SMA_ROW_IGNORED, head.state);
-    end_world(&world);
 }
 
-static void refused_person_is_refused_with_all_pieces(void)
+CASE(refused_person_is_refused_with_all_pieces)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":\"anyone\",\"groups\":[\"a\"]}";
     open_world(&world);
@@ -173,6 +165,7 @@ static void refused_person_is_refused_with_all_pieces(void)
                                   .text = "first",
                                   .user = "boss",
                                   .is_group = true,
+                                  .role = SMA_ROLE_MEMBER,
                                   .addressed = SMA_ADDRESSED_MENTION});
     run(&world);
     CHECK_ORDER("1:", &world);
@@ -191,14 +184,12 @@ static void refused_person_is_refused_with_all_pieces(void)
     say(&world, "a", "4", "on");
     run(&world);
     CHECK_ORDER("4:", &world);
-    end_world(&world);
 }
 
-static void stop_ends_an_album(void)
+CASE(stop_ends_an_album)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, PIECE("1"));
     (void)say_as(&world, TEST, PIECE("2", .preparation = "p"));
     run(&world);
@@ -209,14 +200,12 @@ static void stop_ends_an_album(void)
     (void)say_as(&world, TEST, PIECE("4"));
     run_for(&world, SECOND);
     CHECK_ORDER("4:", &world);
-    end_world(&world);
 }
 
-static void full_album_starts_and_the_rest_is_the_next(void)
+CASE(full_album_starts_and_the_rest_is_the_next)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     for (int i = 1; i <= SMA_GROUP_COUNT_MAX + 2; i++) {
         char id[8];
         snprintf(id, sizeof id, "%d", i);
@@ -231,12 +220,11 @@ static void full_album_starts_and_the_rest_is_the_next(void)
     finish(&world, 1);
     run_for(&world, SECOND);
     CHECK_ORDER("33:34", &world);
-    end_world(&world);
 }
 
-static void collect_takes_whole_albums(void)
+CASE(collect_takes_whole_albums)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.config.queue_mode = SMA_QUEUE_COLLECT;
     open_world(&world);
@@ -251,14 +239,12 @@ static void collect_takes_whole_albums(void)
     CHECK_ORDER("4:2 3", &world);
     crash_world(&world);
     CHECK_ORDER("4:2 3", &world);
-    end_world(&world);
 }
 
-static void undone_batch_leaves_no_piece(void)
+CASE(undone_batch_leaves_no_piece)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, PIECE("1"));
     run(&world);
     /* a second piece comes in a batch that fails */
@@ -283,16 +269,14 @@ static void undone_batch_leaves_no_piece(void)
     open_world(&world);
     run_for(&world, SECOND);
     CHECK_ORDER("1:", &world);
-    end_world(&world);
 }
 
 /* The addressed piece comes in a batch that fails, and again: what was recorded before it joins all
  * the same. */
-static void an_undone_leader_leaves_what_was_recorded(void)
+CASE(an_undone_leader_leaves_what_was_recorded)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, PIECE("1", .is_group = true, .addressed = SMA_ADDRESSED_NONE));
     run(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
@@ -306,21 +290,51 @@ static void an_undone_leader_leaves_what_was_recorded(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
     CHECK_ORDER("2:1", &world);
     CHECK_INT(0, (int)world.store->intake->group_count);
-    end_world(&world);
+}
+
+/* The client cut a long text: one message again, with nothing between, whichever piece spoke to us
+ * and however it is loaded. */
+CASE(a_text_in_pieces_is_one_message)
+{
+    for (int addressed = 1; addressed <= 3; addressed++) {
+        struct world world;
+        new_world(&world);
+        for (int i = 1; i <= 3; i++) {
+            static const char *const ids[] = {"", "1", "2", "3"}, *const texts[] = {"", "first hal",
+                                                                                    "f and the ",
+                                                                                    "rest"};
+            (void)say_as(&world, TEST,
+                         &(struct saying){.chat = "g",
+                                          .id = ids[i],
+                                          .text = texts[i],
+                                          .group_key = "paste:1",
+                                          .is_group = true,
+                                          .role = SMA_ROLE_MEMBER,
+                                          .addressed = i == addressed ? SMA_ADDRESSED_MENTION
+                                                                      : SMA_ADDRESSED_NONE});
+        }
+        (void)say_as(&world, TEST,
+                     &(struct saying){.chat = "a", .id = "7", .text = "p", .group_key = "album"});
+        run_for(&world, 1000 * MS);
+        CHECK_ORDER("4:", &world); /* the album has a shorter time, and waits for no paste */
+        finish(&world, 4);
+        CHECK_ORDER("", &world);
+        run_for(&world, 600 * MS);
+        struct sma_msg *msg = next_run(&world);
+        CHECK(msg != NULL);
+        const struct sma_run_order *one = SMA_MSG_BODY(msg, struct sma_run_order);
+        CHECK_STR("first half and the rest", one->text);
+        CHECK_INT(2, (int)one->collected_count);
+        CHECK(one->collected[0].is_piece && one->collected[0].text.len == 0);
+        CHECK(one->collected[1].is_piece && one->collected[1].text.len == 0);
+        sma_msg_destroy(msg);
+        end_world(&world);
+    }
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(pieces_run_together_after_the_quiet_time);
-    RUN(message_between_pieces_keeps_its_place);
-    RUN(recorded_pieces_join_an_addressed_one);
-    RUN(a_damaged_recorded_piece_is_left_out);
-    RUN(refused_person_is_refused_with_all_pieces);
-    RUN(stop_ends_an_album);
-    RUN(full_album_starts_and_the_rest_is_the_next);
-    RUN(collect_takes_whole_albums);
-    RUN(undone_batch_leaves_no_piece);
-    RUN(an_undone_leader_leaves_what_was_recorded);
+    check_run_cases(NULL);
     return check_summary();
 }

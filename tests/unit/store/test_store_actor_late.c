@@ -43,11 +43,10 @@ static bool has_notice(struct world *world, const char *words)
     return has;
 }
 
-static void an_old_message_behind_an_answer_is_recorded_and_told_once(void)
+CASE(an_old_message_behind_an_answer_is_recorded_and_told_once)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "new", 1000));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "old", 6 * HOUR_MS));
@@ -63,15 +62,13 @@ static void an_old_message_behind_an_answer_is_recorded_and_told_once(void)
     pass(&world, 3601);
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "old3", 90 * MINUTE_MS));
     CHECK(has_notice(&world, "90 minutes ago"));
-    end_world(&world);
 }
 
 /* Nobody has been answered since: the question still stands. */
-static void an_old_message_that_nothing_overtook_is_answered(void)
+CASE(an_old_message_that_nothing_overtook_is_answered)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "1", 6 * HOUR_MS));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "2", 5 * HOUR_MS)); /* in order */
@@ -82,38 +79,33 @@ static void an_old_message_that_nothing_overtook_is_answered(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "4", 6 * MINUTE_MS));
     finish_next(&world);
     CHECK(has_notice(&world, ""));
-    end_world(&world);
 }
 
-static void what_was_answered_is_known_after_a_restart(void)
+CASE(what_was_answered_is_known_after_a_restart)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "new", 1000));
     finish_next(&world);
     restart_world(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "old", HOUR_MS));
     CHECK(has_notice(&world, "ago"));
-    end_world(&world);
 }
 
-static void beyond_the_limit_nothing_is_answered(void)
+CASE(beyond_the_limit_nothing_is_answered)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "1", DAY_MS - 1000));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "2", DAY_MS + 1000));
     CHECK(run_seq(&world) == 0);
     CHECK(has_notice(&world, "24 hours ago"));
-    end_world(&world);
 }
 
-static void the_limits_are_the_configurations(void)
+CASE(the_limits_are_the_configurations)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":\"anyone\",\"backlogMaxS\":3600,\"backlogLateS\":60}";
     open_world(&world);
@@ -124,12 +116,11 @@ static void the_limits_are_the_configurations(void)
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "4", 2 * MINUTE_MS));
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "5", MINUTE_MS - 1000));
-    end_world(&world);
 }
 
-static void record_takes_what_was_said_before_the_start_without_a_word(void)
+CASE(record_takes_what_was_said_before_the_start_without_a_word)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":\"anyone\",\"backlog\":\"record\"}";
     open_world(&world);
@@ -137,11 +128,10 @@ static void record_takes_what_was_said_before_the_start_without_a_word(void)
     CHECK_INT(SMA_VERDICT_IGNORED, say_old(&world, "1", 2 * MINUTE_MS));
     CHECK(has_notice(&world, ""));
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "2", 30000));
-    end_world(&world);
 }
 
 /* The last date there is was not before the start. */
-static void a_message_of_the_farthest_future_is_answered(void)
+CASE(a_message_of_the_farthest_future_is_answered)
 {
     struct world world;
     make_world(&world);
@@ -153,11 +143,10 @@ static void a_message_of_the_farthest_future_is_answered(void)
 }
 
 /* "/stop" of six hours ago stops nothing of now. */
-static void an_old_command_does_nothing(void)
+CASE(an_old_command_does_nothing)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "1", 1000));
     finish_next(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "2", 1000));
@@ -173,14 +162,13 @@ static void an_old_command_does_nothing(void)
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
     CHECK_INT(0, (int)count_kept(&world.agent, SMA_MSG_CONTROL));
     CHECK(has_notice(&world, "6 hours ago"));
-    end_world(&world);
 }
 
 /* Who would not have been answered hears nothing of it: chatter of a group, and people who may
  * not. */
-static void nobody_is_told_who_waits_for_nothing(void)
+CASE(nobody_is_told_who_waits_for_nothing)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":[\"u1\"],\"groups\":[\"g\"]}";
     open_world(&world);
@@ -203,7 +191,6 @@ static void nobody_is_told_who_waits_for_nothing(void)
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&world.test).verdict);
     CHECK(has_notice(&world, ""));
-    end_world(&world);
 }
 
 /* -- the clock --------------------------------------------------------------------------------- */
@@ -218,11 +205,10 @@ static bool shows(const char *text)
     return does;
 }
 
-static void a_message_of_the_future_says_that_the_clock_is_slow(void)
+CASE(a_message_of_the_future_says_that_the_clock_is_slow)
 {
     struct world world;
-    make_world(&world);
-    open_world(&world);
+    new_world(&world);
     (void)say_old(&world, "1", -90000);
     CHECK(shows("\"clockOffsetS\":-90,") || shows("\"clockOffsetS\":-90}"));
     (void)say_old(&world, "2", 100); /* mended */
@@ -232,7 +218,7 @@ static void a_message_of_the_future_says_that_the_clock_is_slow(void)
 }
 
 /* Dates that lie further in the future than what counts as late tell no order, until one agrees. */
-static void a_clock_known_to_be_wrong_makes_nothing_overtaken(void)
+CASE(a_clock_known_to_be_wrong_makes_nothing_overtaken)
 {
     static const struct
     {
@@ -245,8 +231,7 @@ static void a_clock_known_to_be_wrong_makes_nothing_overtaken(void)
                 {7 * DAY_MS, true, SMA_VERDICT_IGNORED}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct world world;
-        make_world(&world);
-        open_world(&world);
+        new_world(&world);
         CHECK_INT(SMA_VERDICT_ACCEPTED, say_old(&world, "future", -rows[i].ahead_ms));
         finish_next(&world);
         if (rows[i].agrees_since) {
@@ -262,7 +247,7 @@ static void a_clock_known_to_be_wrong_makes_nothing_overtaken(void)
 
 /* A backlog is late by many times and comes at once; a clock that is fast makes everything late
  * by one. */
-static void messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast(void)
+CASE(messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast)
 {
     static const struct
     {
@@ -277,8 +262,7 @@ static void messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast(
                 {{2 * DAY_MS, 2 * DAY_MS, 0, 2 * DAY_MS}, 1, true}};
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct world world;
-        make_world(&world);
-        open_world(&world);
+        new_world(&world);
         for (size_t j = 0; j < 4; j++) {
             char id[16];
             snprintf(id, sizeof id, "%zu", j);
@@ -291,19 +275,4 @@ static void messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast(
     }
 }
 
-int main(void)
-{
-    RUN(an_old_message_behind_an_answer_is_recorded_and_told_once);
-    RUN(an_old_message_that_nothing_overtook_is_answered);
-    RUN(what_was_answered_is_known_after_a_restart);
-    RUN(beyond_the_limit_nothing_is_answered);
-    RUN(the_limits_are_the_configurations);
-    RUN(record_takes_what_was_said_before_the_start_without_a_word);
-    RUN(a_message_of_the_farthest_future_is_answered);
-    RUN(an_old_command_does_nothing);
-    RUN(nobody_is_told_who_waits_for_nothing);
-    RUN(a_message_of_the_future_says_that_the_clock_is_slow);
-    RUN(a_clock_known_to_be_wrong_makes_nothing_overtaken);
-    RUN(messages_that_stay_late_by_the_same_time_say_that_the_clock_is_fast);
-    return check_summary();
-}
+CASES_MAIN

@@ -31,8 +31,7 @@ static void note(const char *id)
 static void finish(uint64_t seq)
 {
     done(&w, seq, "ok", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
 }
 
 static void answer_next(void)
@@ -85,7 +84,9 @@ static const char *ask_history(const char *key)
     return json;
 }
 
-static void history_session_claims_and_person_come_along(void)
+AFTER_EACH(end_world(&w))
+
+CASE(history_session_claims_and_person_come_along)
 {
     make_world(&w);
     put_archive(OLD ".archive-1", "0");
@@ -95,7 +96,8 @@ static void history_session_claims_and_person_come_along(void)
                            .text = "hi",
                            .user = "ann",
                            .addressed = SMA_ADDRESSED_MENTION,
-                           .is_group = true};
+                           .is_group = true,
+                           .role = SMA_ROLE_MEMBER};
     (void)say_as(&w, TEST, &first);
     run(&w);
     answer_next();
@@ -114,9 +116,9 @@ static void history_session_claims_and_person_come_along(void)
                                   .text = "late",
                                   .user = "ann",
                                   .addressed = SMA_ADDRESSED_MENTION,
-                                  .is_group = true});
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+                                  .is_group = true,
+                                  .role = SMA_ROLE_MEMBER});
+    expect_accepted(&w);
     struct sma_msg *msg = next_run(&w);
     CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_run_order)->has_past);
     CHECK_STR("test:chat:new", SMA_MSG_BODY(msg, struct sma_run_order)->route.chat_key);
@@ -126,8 +128,7 @@ static void history_session_claims_and_person_come_along(void)
      * first */
     first.chat = "new";
     (void)say_as(&w, TEST, &first);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
     answer_next();
     (void)say_as(&w, TEST,
@@ -157,13 +158,11 @@ static void history_session_claims_and_person_come_along(void)
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     note("n2"); /* the other side tells it too */
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
-    end_world(&w);
 }
 
-static void open_work_and_deliveries_follow(void)
+CASE(open_work_and_deliveries_follow)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "old", "1", "running");
     run(&w);
     uint64_t running = run_seq(&w);
@@ -198,11 +197,10 @@ static void open_work_and_deliveries_follow(void)
     run(&w);
     CHECK_INT(2, (int)count_kept(&w.agent, SMA_MSG_CONTROL)); /* under both keys */
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
 /* Messages came under the new key before we were told. */
-static void two_chats_become_one(void)
+CASE(two_chats_become_one)
 {
     make_world(&w);
     w.config.agent_concurrency = 4;
@@ -244,13 +242,11 @@ static void two_chats_become_one(void)
     CHECK_INT(4, (int)count_of(ask_history("test:chat:old"), "\"role\":\"user\""));
     CHECK_INT(4, (int)turn_count_of(w.store->state,
                                     sma_state_chat_get(w.store->state, SMA_STR("test:chat:new"))));
-    end_world(&w);
 }
 
-static void unknown_chat_and_second_move(void)
+CASE(unknown_chat_and_second_move)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     note("n1"); /* nothing was ever said in the old one */
     say(&w, "old", "1", "late");
     run(&w);
@@ -270,7 +266,6 @@ static void unknown_chat_and_second_move(void)
         CHECK_INT(1, (int)count_of(ask_history("test:chat:newer"), "late"));
         crash_world(&w);
     }
-    end_world(&w);
 }
 
 /* -- failures ---------------------------------------------------------------------------------- */
@@ -283,10 +278,9 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-static void failed_commit_leaves_the_old_chat(void)
+CASE(failed_commit_leaves_the_old_chat)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "old", "1", "a");
     say(&w, "new", "1", "b");
     run(&w);
@@ -308,7 +302,6 @@ static void failed_commit_leaves_the_old_chat(void)
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     CHECK_INT(2, (int)turn_count_of(state, sma_state_chat_get(state, SMA_STR("test:chat:old"))));
     sma_state_vfs_set_hook(NULL);
-    end_world(&w);
 }
 
 static uint64_t countdown;
@@ -410,23 +403,13 @@ static void cut_anywhere(bool has_both)
     CHECK(cuts > 8 && moved > 1 && moved < cuts);
 }
 
-static void a_crash_leaves_old_or_new(void)
+CASE(a_crash_leaves_old_or_new)
 {
     cut_anywhere(false);
 }
-static void a_crash_while_merging_leaves_two_or_one(void)
+CASE(a_crash_while_merging_leaves_two_or_one)
 {
     cut_anywhere(true);
 }
 
-int main(void)
-{
-    RUN(history_session_claims_and_person_come_along);
-    RUN(open_work_and_deliveries_follow);
-    RUN(two_chats_become_one);
-    RUN(unknown_chat_and_second_move);
-    RUN(failed_commit_leaves_the_old_chat);
-    RUN(a_crash_leaves_old_or_new);
-    RUN(a_crash_while_merging_leaves_two_or_one);
-    return check_summary();
-}
+CASES_MAIN

@@ -43,10 +43,11 @@ static uint64_t next_id(bool *ret_is_repeat)
     return id;
 }
 
-static void rows_of_a_chat_go_one_after_the_other(void)
+AFTER_EACH(end_world(&w))
+
+CASE(rows_of_a_chat_go_one_after_the_other)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     struct delivery three[] = {{.key = "test:chat:a", .text = "one"},
                                {.key = "test:chat:a", .text = "two", .call = 1},
@@ -72,13 +73,11 @@ static void rows_of_a_chat_go_one_after_the_other(void)
     drop_kept(&w.dispatcher);
     CHECK_INT(
         2, count_of(history(&w, "test%3Achat%3Aa"), "\n")); /* a second receipt changes nothing */
-    end_world(&w);
 }
 
-static void parts_are_kept_over_a_crash(void)
+CASE(parts_are_kept_over_a_crash)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "long"}, 1);
     run(&w);
@@ -101,13 +100,11 @@ static void parts_are_kept_over_a_crash(void)
     CHECK(strstr(history(&w, "test%3Achat%3Aa"), "\"long\"") != NULL);
     crash_world(&w);
     CHECK(next_id(NULL) == 0);
-    end_world(&w);
 }
 
-static void a_row_that_was_not_begun_is_no_repeat(void)
+CASE(a_row_that_was_not_begun_is_no_repeat)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
                              {.key = "test:chat:a", .text = "two", .call = 1}};
@@ -120,13 +117,11 @@ static void a_row_that_was_not_begun_is_no_repeat(void)
     CHECK(is_repeat);
     finish_row(one, SMA_DELIVERY_SENT);
     CHECK(next_id(&is_repeat) == sma_state_outbox_id(seq, 1, 1) && !is_repeat);
-    end_world(&w);
 }
 
-static void credits_bound_what_is_out(void)
+CASE(credits_bound_what_is_out)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     char keys[48][32];
     uint64_t ids[2 * 48] = {0};
@@ -153,13 +148,11 @@ static void credits_bound_what_is_out(void)
     while (next_id(NULL) != 0)
         more++;
     CHECK_INT(10, more);
-    end_world(&w);
 }
 
-static void stop_gives_up_what_was_not_begun(void)
+CASE(stop_gives_up_what_was_not_begun)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
                              {.key = "test:chat:a", .text = "two", .call = 1}};
@@ -183,13 +176,11 @@ static void stop_gives_up_what_was_not_begun(void)
                  "\"via\":\"tool\",\"channel\":\"test\"}}\n") != NULL);
     crash_world(&w);
     CHECK(next_id(NULL) == 0);
-    end_world(&w);
 }
 
-static void a_chat_holds_a_bounded_number_of_rows(void)
+CASE(a_chat_holds_a_bounded_number_of_rows)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     uint32_t failed = 0, made = 0;
     for (uint32_t number = 1; made < SMA_OUTBOX_CHAT_COUNT_MAX + 1; number++) {
@@ -209,15 +200,13 @@ static void a_chat_holds_a_bounded_number_of_rows(void)
         sma_msg_destroy(stored);
     }
     CHECK_INT(1, failed); /* exactly the one over the bound */
-    end_world(&w);
 }
 
 /* The dispatcher counts what it holds: a row may not come before the answer that takes another one
  * from it. */
-static void a_credit_comes_back_before_it_is_used_again(void)
+CASE(a_credit_comes_back_before_it_is_used_again)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     struct delivery two[] = {{.key = "test:chat:a", .text = "one"},
                              {.key = "test:chat:a", .text = "two", .call = 1}};
@@ -229,15 +218,13 @@ static void a_credit_comes_back_before_it_is_used_again(void)
     CHECK_INT(2, w.dispatcher.count);
     CHECK_INT(SMA_MSG_RECEIPT_DONE, w.dispatcher.msgs[0]->kind);
     CHECK_INT(SMA_MSG_DELIVER, w.dispatcher.msgs[1]->kind);
-    end_world(&w);
 }
 
 /* Rows stand in the order they were made, not of the messages they answer: what users saw the
  * beginning of goes on. */
-static void what_was_begun_goes_first_after_a_crash(void)
+CASE(what_was_begun_goes_first_after_a_crash)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     step(&w, seq, 1, &(struct delivery){.key = "test:chat:a", .text = "one"}, 1);
     run(&w);
@@ -257,7 +244,6 @@ static void what_was_begun_goes_first_after_a_crash(void)
     CHECK(next_id(&is_repeat) == notice && is_repeat);
     finish_row(notice, SMA_DELIVERY_SENT);
     CHECK(next_id(&is_repeat) == sma_state_outbox_id(seq, 2, 0) && !is_repeat);
-    end_world(&w);
 }
 
 static uint32_t four(const struct sma_route *route)
@@ -280,13 +266,12 @@ static uint32_t left_of(const char *chat, const char *id, uint64_t *ret_seq)
 }
 
 /* What the model is told to save with; nothing where a message may be answered at will. */
-static void a_run_hears_how_many_answers_are_left(void)
+CASE(a_run_hears_how_many_answers_are_left)
 {
     static const struct sma_adapter_ops counting = {
         .name = "test", .channel = "test", .replies_max = four};
     uint64_t seq;
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     CHECK_INT(0, left_of("b", "0", &seq));
     end_world(&w);
     make_world(&w);
@@ -303,12 +288,11 @@ static void a_run_hears_how_many_answers_are_left(void)
     CHECK(msg != NULL);
     CHECK_INT(3, SMA_MSG_BODY(msg, struct sma_run_order)->replies_left);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
 /* A platform that lets a message be answered a few times only hears how often it was, in any life
  * of the program. */
-static void answers_to_one_message_are_counted(void)
+CASE(answers_to_one_message_are_counted)
 {
     static const struct sma_adapter_ops counting = {
         .name = "test", .channel = "test", .replies_max = four};
@@ -341,11 +325,10 @@ static void answers_to_one_message_are_counted(void)
         if (life == 0)
             crash_world(&w);
     }
-    end_world(&w);
 }
 
 /* The notice of a run that is given up is made while its message is read. */
-static void the_notice_of_a_given_up_run_knows_when_it_was_made(void)
+CASE(the_notice_of_a_given_up_run_knows_when_it_was_made)
 {
     static const struct sma_adapter_ops counting = {
         .name = "test", .channel = "test", .replies_max = four};
@@ -363,7 +346,6 @@ static void the_notice_of_a_given_up_run_knows_when_it_was_made(void)
     CHECK(body->made_wall_ms > 0);
     CHECK(!body->is_interim);
     sma_msg_destroy(row);
-    end_world(&w);
 }
 
 /* -- given back -------------------------------------------------------------------------------- */
@@ -405,10 +387,9 @@ static uint64_t deliver_to(const char *key, const char *id, uint32_t hold_ms)
 
 /* Its credit is free, its chat waits behind it, it comes again in time, and none of it is
  * written. */
-static void what_may_not_be_attempted_yet_holds_no_credit(void)
+CASE(what_may_not_be_attempted_yet_holds_no_credit)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t id = deliver_to("test:chat:x", "1", 20000);
     CHECK_INT(SMA_DELIVER_CREDIT_COUNT, w.store->outbox->lanes[0].credits);
     const struct delivery behind = {.key = "test:chat:x", .text = "behind"};
@@ -432,14 +413,12 @@ static void what_may_not_be_attempted_yet_holds_no_credit(void)
                 .outbox_id = id, .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
     run(&w);
     CHECK_TEXT("behind", next_delivery(&w));
-    end_world(&w);
 }
 
 /* As one that the dispatcher held: nobody knows any more that nothing of it was on its way. */
-static void what_was_given_back_is_repeated_after_a_crash(void)
+CASE(what_was_given_back_is_repeated_after_a_crash)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t id = deliver_to("test:chat:x", "1", 20000);
     crash_world(&w);
     struct sma_msg *msg = deliver(&w);
@@ -447,14 +426,12 @@ static void what_was_given_back_is_repeated_after_a_crash(void)
     CHECK(SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id == id);
     CHECK(SMA_MSG_BODY(msg, struct sma_deliver)->is_repeat);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
 /* A ban of hours is named to the owner once, and no more when its time has come. */
-static void a_long_wait_is_told_to_the_owner_once(void)
+CASE(a_long_wait_is_told_to_the_owner_once)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t id = deliver_to("test:chat:x", "1", 599 * 1000);
     CHECK(!sma_store_has_trouble(w.store, "platform limit", SMA_STR("test:chat:x")));
     (void)deliver_to("test:chat:y", "2", 3600 * 1000);
@@ -477,7 +454,44 @@ static void a_long_wait_is_told_to_the_owner_once(void)
     CHECK(!sma_store_has_trouble(w.store, "platform limit", SMA_STR("test:chat:y")));
     while ((msg = deliver(&w)) != NULL)
         sma_msg_destroy(msg);
-    end_world(&w);
+}
+
+/* A late file is with the dispatcher or waits for its time; what the chat is to be sent behind it
+ * is handed out meanwhile, and what comes later, too. */
+CASE(a_late_file_lets_its_chat_go_on)
+{
+    new_world(&w);
+    uint64_t file = deliver_to("test:chat:x", "1", 0);
+    struct sma_msg *late = sma_msg_make_late(&(struct sma_late){.outbox_id = file});
+    CHECK(late != NULL);
+    sma_ctx_signal(sma_system_ctx(w.system, SMA_ACTOR_DISPATCHER), SMA_ACTOR_STORE, &late);
+    run(&w);
+    uint64_t while_out = deliver_to("test:chat:x", "0", 0);
+    receipt(&w, &(struct sma_receipt){.outbox_id = while_out,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_SENT,
+                                      .is_final = true});
+    run(&w);
+    sma_msg_destroy(take(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    receipt(&w, &(struct sma_receipt){.outbox_id = file,
+                                      .part_count = 1,
+                                      .state = SMA_DELIVERY_WAITING,
+                                      .is_held = true,
+                                      .hold_ms = 20000});
+    run(&w);
+    sma_msg_destroy(take(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    uint64_t words = deliver_to("test:chat:x", "2", 0); /* handed out at once */
+    receipt(&w,
+            &(struct sma_receipt){
+                .outbox_id = words, .part_count = 1, .state = SMA_DELIVERY_SENT, .is_final = true});
+    run(&w);
+    sma_msg_destroy(take(&w.dispatcher, SMA_MSG_RECEIPT_DONE));
+    CHECK(deliver(&w) == NULL);
+    pass(&w, 21);
+    struct sma_msg *msg = deliver(&w);
+    CHECK(msg != NULL && SMA_MSG_BODY(msg, struct sma_deliver)->outbox_id == file &&
+          SMA_MSG_BODY(msg, struct sma_deliver)->is_aside);
+    sma_msg_destroy(msg);
 }
 
 /* -- refused for the words --------------------------------------------------------------------- */
@@ -494,10 +508,9 @@ static void refuse(uint64_t outbox_id)
 }
 
 /* Silence would be all that the person sees. Of a text before the end the model hears. */
-static void an_answer_refused_for_its_words_is_followed_by_a_notice(void)
+CASE(an_answer_refused_for_its_words_is_followed_by_a_notice)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     uint64_t seq = begin_run("a", "1");
     const struct delivery interim = {.key = "test:chat:a", .text = "not yet"},
                           last = {.key = "test:chat:a", .text = "the end"};
@@ -516,16 +529,14 @@ static void an_answer_refused_for_its_words_is_followed_by_a_notice(void)
     sma_msg_destroy(msg);
     refuse(id); /* and that is the end of it */
     CHECK(deliver(&w) == NULL);
-    end_world(&w);
 }
 
 /* The chat "1" itself wrote /stop: what was never attempted is over, also when it is on its way
  * back. */
-static void stop_ends_what_was_given_back(void)
+CASE(stop_ends_what_was_given_back)
 {
     for (int is_late = 0; is_late < 2; is_late++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         uint64_t id = deliver_to("test:chat:1", "1", 0);
         const struct sma_receipt held = {.outbox_id = id,
                                          .part_count = 1,
@@ -555,23 +566,4 @@ static void stop_ends_what_was_given_back(void)
     }
 }
 
-int main(void)
-{
-    RUN(rows_of_a_chat_go_one_after_the_other);
-    RUN(parts_are_kept_over_a_crash);
-    RUN(a_row_that_was_not_begun_is_no_repeat);
-    RUN(credits_bound_what_is_out);
-    RUN(stop_gives_up_what_was_not_begun);
-    RUN(a_chat_holds_a_bounded_number_of_rows);
-    RUN(a_credit_comes_back_before_it_is_used_again);
-    RUN(what_was_begun_goes_first_after_a_crash);
-    RUN(a_run_hears_how_many_answers_are_left);
-    RUN(answers_to_one_message_are_counted);
-    RUN(the_notice_of_a_given_up_run_knows_when_it_was_made);
-    RUN(what_may_not_be_attempted_yet_holds_no_credit);
-    RUN(what_was_given_back_is_repeated_after_a_crash);
-    RUN(a_long_wait_is_told_to_the_owner_once);
-    RUN(an_answer_refused_for_its_words_is_followed_by_a_notice);
-    RUN(stop_ends_what_was_given_back);
-    return check_summary();
-}
+CASES_MAIN

@@ -2,6 +2,8 @@
  * Method: the store actor between actors that keep what they get. */
 #include "store_support.h"
 
+#include "actors/store/runs.h"
+
 #include "actors/store/intake_priv.h"
 #include "actors/store/trouble.h"
 #define WITH(name, number, ...) \
@@ -13,11 +15,10 @@ static struct sma_str context_of(const struct sma_msg *msg)
     return SMA_MSG_BODY((struct sma_msg *)(uintptr_t)msg, struct sma_run_order)->context;
 }
 
-static void run_waits_for_the_answer_and_carries_it(void)
+CASE(run_waits_for_the_answer_and_carries_it)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1", .context = "a quote"));
     say(&world, "a", "2", "behind it");
     say(&world, "b", "3", "another chat");
@@ -46,14 +47,12 @@ static void run_waits_for_the_answer_and_carries_it(void)
     done(&world, 1, "ok", NULL, 0);
     run(&world);
     CHECK_INT(2, (int)run_seq(&world));
-    end_world(&world);
 }
 
-static void restart_asks_again_for_what_was_not_begun(void)
+CASE(restart_asks_again_for_what_was_not_begun)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
     (void)say_as(&world, TEST, WITH("a", "2"));
     run(&world);
@@ -70,12 +69,11 @@ static void restart_asks_again_for_what_was_not_begun(void)
     done(&world, 1, "ok", NULL, 0);
     run(&world);
     CHECK_INT(2, (int)run_seq(&world));
-    end_world(&world);
 }
 
-static void order_in_the_chat_is_kept(void)
+CASE(order_in_the_chat_is_kept)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.config.agent_concurrency = 4;
     open_world(&world);
@@ -93,14 +91,12 @@ static void order_in_the_chat_is_kept(void)
     run(&world);
     CHECK_INT(1, (int)run_seq(&world));
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
-static void silence_ends_after_a_while(void)
+CASE(silence_ends_after_a_while)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
     run_for(&world, (SMA_PREPARE_S - 1) * SECOND);
     CHECK(run_seq(&world) == 0);
@@ -114,14 +110,12 @@ static void silence_ends_after_a_while(void)
     CHECK(msg != NULL);
     CHECK_STR("", context_of(msg));
     sma_msg_destroy(msg);
-    end_world(&world);
 }
 
-static void only_so_many_questions_at_once(void)
+CASE(only_so_many_questions_at_once)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     enum
     {
         COUNT = SMA_ASK_PREPARE_COUNT_MAX * 2 + 3
@@ -145,21 +139,21 @@ static void only_so_many_questions_at_once(void)
     run_for(&world, (2 * SMA_PREPARE_S + 2) * SECOND);
     sma_store_count_questions(world.store, &asked, &waiting);
     CHECK_INT(0, asked + waiting);
-    CHECK_INT(COUNT, (int)sma_queue_waiting(world.store->queue) + 1);
+    /* the model is slow here: some have left their places to others */
+    CHECK_INT(COUNT, (int)(sma_queue_waiting(world.store->queue) +
+                           sma_store_run_counts(world.store).open));
     /* and when it speaks again there are places again */
     while (prepare(&world, SMA_ROLE_UNKNOWN, "") != 0) {
     }
     (void)say_as(&world, TEST, WITH("new", "new"));
     run(&world);
     CHECK_INT(1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
-    end_world(&world);
 }
 
-static void stop_cancels_what_is_being_prepared(void)
+CASE(stop_cancels_what_is_being_prepared)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
     run(&world);
     CHECK_INT(0, (int)count_kept(&world.dispatcher, SMA_MSG_DELIVER)); /* it waits for nobody */
@@ -173,28 +167,24 @@ static void stop_cancels_what_is_being_prepared(void)
     say(&world, "a", "3", "on with it");
     run(&world);
     CHECK_INT(3, (int)run_seq(&world));
-    end_world(&world);
 }
 
-static void waiting_for_others_is_told(void)
+CASE(waiting_for_others_is_told)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     say(&world, "a", "1", "long work");
     run(&world);
     CHECK_INT(1, (int)run_seq(&world));
     (void)say_as(&world, TEST, WITH("a", "2"));
     run(&world);
     CHECK(strstr(next_delivery(&world), "still working") != NULL);
-    end_world(&world);
 }
 
-static void failed_commit_asks_again(void)
+CASE(failed_commit_asks_again)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
     run(&world);
     CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "lost"));
@@ -216,7 +206,6 @@ static void failed_commit_asks_again(void)
     CHECK(msg != NULL);
     CHECK_STR("found", context_of(msg));
     sma_msg_destroy(msg);
-    end_world(&world);
 }
 
 /* -- damage ------------------------------------------------------------------------------------ */
@@ -237,11 +226,10 @@ static int outcome_of(struct world *world, uint64_t seq)
 
 /* It is ended as failed and named; questions behind it are asked, its batch-mates accepted, also
  * after a restart. */
-static void a_damaged_row_holds_up_nobody_who_is_asked_for(void)
+CASE(a_damaged_row_holds_up_nobody_who_is_asked_for)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     for (int i = 0; i < SMA_ASK_PREPARE_COUNT_MAX + 2; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
@@ -261,23 +249,19 @@ static void a_damaged_row_holds_up_nobody_who_is_asked_for(void)
     CHECK(sma_store_has_trouble(world.store, "message", SMA_STR("test:chat:a")));
     crash_world(&world);
     CHECK_INT(SMA_ASK_PREPARE_COUNT_MAX - 1, (int)count_kept(&world.test, SMA_MSG_PREPARE));
-    end_world(&world);
 }
 
-static void what_is_answered_for_a_damaged_row_refuses_no_batch_mate(void)
+CASE(what_is_answered_for_a_damaged_row_refuses_no_batch_mate)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
-    run(&world);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    expect_accepted(&world);
     damage_facts(&world, 1);
     say(&world, "b", "2", "before it in the batch");
     CHECK(prepare(&world, SMA_ROLE_UNKNOWN, "found") == 1);
     say(&world, "b", "3", "behind it in the batch");
-    run(&world);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+    expect_accepted(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
     CHECK_INT(SMA_ROW_GIVEN_UP, outcome_of(&world, 1));
     say(&world, "a", "4", "the chat goes on");
@@ -287,21 +271,20 @@ static void what_is_answered_for_a_damaged_row_refuses_no_batch_mate(void)
     done(&world, run_seq(&world), "", NULL, 0);
     run(&world);
     CHECK(run_seq(&world) != 0);
-    end_world(&world);
 }
 
 /* A command stands in no queue: nobody else would come upon its row. */
-static void a_damaged_command_is_ended_with_the_next_start(void)
+CASE(a_damaged_command_is_ended_with_the_next_start)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST,
                  &(struct saying){.chat = "g",
                                   .id = "1",
                                   .text = "hi",
                                   .user = "first",
                                   .is_group = true,
+                                  .role = SMA_ROLE_MEMBER,
                                   .addressed = SMA_ADDRESSED_MENTION});
     (void)say_as(&world, TEST,
                  &(struct saying){.chat = "g",
@@ -318,7 +301,6 @@ static void a_damaged_command_is_ended_with_the_next_start(void)
     crash_world(&world);
     CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
     CHECK_INT(SMA_ROW_GIVEN_UP, outcome_of(&world, 2));
-    end_world(&world);
 }
 
 /* -- a platform that is away ------------------------------------------------------------------- */
@@ -334,11 +316,10 @@ static void restart_with(struct world *world, const struct sma_adapter_ops *ops)
 
 /* Accepted and told so, then the platform is taken out of ship.json: nothing is run into the
  * void. */
-static void messages_of_a_platform_that_is_not_configured_wait_for_it(void)
+CASE(messages_of_a_platform_that_is_not_configured_wait_for_it)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1")); /* holds its chat */
     say(&world, "a", "2", "waits");
     run(&world);
@@ -363,14 +344,12 @@ static void messages_of_a_platform_that_is_not_configured_wait_for_it(void)
     done(&world, 1, "", NULL, 0);
     run(&world);
     CHECK_INT(2, (int)run_seq(&world));
-    end_world(&world);
 }
 
-static void stopping_leaves_it_for_the_next_start(void)
+CASE(stopping_leaves_it_for_the_next_start)
 {
-    struct world world;
-    make_world(&world);
-    open_world(&world);
+    SMA_AUTO(end_world) struct world world;
+    new_world(&world);
     (void)say_as(&world, TEST, WITH("a", "1"));
     run(&world);
     stop_world(&world);
@@ -381,23 +360,6 @@ static void stopping_leaves_it_for_the_next_start(void)
     CHECK_INT(1, (int)prepare(&world, SMA_ROLE_UNKNOWN, "now"));
     run(&world);
     CHECK_INT(1, (int)run_seq(&world));
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(run_waits_for_the_answer_and_carries_it);
-    RUN(restart_asks_again_for_what_was_not_begun);
-    RUN(order_in_the_chat_is_kept);
-    RUN(silence_ends_after_a_while);
-    RUN(only_so_many_questions_at_once);
-    RUN(stop_cancels_what_is_being_prepared);
-    RUN(waiting_for_others_is_told);
-    RUN(failed_commit_asks_again);
-    RUN(a_damaged_row_holds_up_nobody_who_is_asked_for);
-    RUN(what_is_answered_for_a_damaged_row_refuses_no_batch_mate);
-    RUN(a_damaged_command_is_ended_with_the_next_start);
-    RUN(messages_of_a_platform_that_is_not_configured_wait_for_it);
-    RUN(stopping_leaves_it_for_the_next_start);
-    return check_summary();
-}
+CASES_MAIN

@@ -9,31 +9,29 @@
 
 static struct world w;
 
-static void what_was_not_committed_comes_again(void)
+AFTER_EACH(end_world(&w))
+
+CASE(what_was_not_committed_comes_again)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x"); /* in the mailbox only */
     crash_world(&w);
     CHECK(run_seq(&w) == 0);
     CHECK(w.store->runs
               ->is_cautious); /* it must not end the program before its commit again and again */
     say(&w, "a", "1", "x");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     uint64_t seq = run_seq(&w);
     CHECK(seq != 0);
     CHECK_INT(1, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     step(&w, seq, 1, NULL, 0);
     run(&w);
     CHECK(!w.store->runs->is_cautious);
-    end_world(&w);
 }
 
-static void a_run_continues_after_its_last_step(void)
+CASE(a_run_continues_after_its_last_step)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "first");
     say(&w, "a", "2", "second");
     run(&w);
@@ -64,18 +62,15 @@ static void a_run_continues_after_its_last_step(void)
     CHECK(SMA_MSG_BODY(row, struct sma_deliver)->is_repeat); /* may have been attempted */
     sma_msg_destroy(row);
     step(&w, one, 2, NULL, 0); /* asked again: as stored */
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     done(&w, one, "x", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == two);
-    end_world(&w);
 }
 
-static void three_attempts_without_a_step_are_enough(void)
+CASE(three_attempts_without_a_step_are_enough)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "poison");
     say(&w, "b", "2", "good");
     run(&w);
@@ -105,14 +100,12 @@ static void three_attempts_without_a_step_are_enough(void)
         sma_msg_destroy(row);
     }
     CHECK(is_told);
-    end_world(&w);
 }
 
 /* The user has the answer already; a notice to send the message again would be wrong. */
-static void who_has_an_answer_is_not_told_to_send_again(void)
+CASE(who_has_an_answer_is_not_told_to_send_again)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "poison after the answer");
     run(&w);
     uint64_t seq = run_seq(&w);
@@ -140,21 +133,18 @@ static void who_has_an_answer_is_not_told_to_send_again(void)
     CHECK_STR("the answer", SMA_MSG_BODY(result, struct sma_result)->output);
     sma_msg_destroy(result);
     CHECK(deliver(&w) == NULL);
-    end_world(&w);
 }
 
-static void a_step_resets_the_attempts_and_clean_restarts_do_not_count(void)
+CASE(a_step_resets_the_attempts_and_clean_restarts_do_not_count)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t one = accepted(&w.test).seq;
     crash_world(&w);
     (void)run_seq(&w);
     step(&w, one, 1, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     say(&w, "b", "2", "y");
     run(&w);
     for (int i = 0; i < 5; i++) {
@@ -170,13 +160,11 @@ static void a_step_resets_the_attempts_and_clean_restarts_do_not_count(void)
     CHECK_INT(1, SMA_MSG_BODY(msg, struct sma_run_order)->attempt);
     CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->is_suspect);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void a_stored_result_outlives_the_caller_and_the_process(void)
+CASE(a_stored_result_outlives_the_caller_and_the_process)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     struct saying question = {.chat = "x", .id = "m1", .text = "q", .user = "u1", .body_hash = 7};
     (void)say_as(&w, API, &question);
     run(&w);
@@ -194,15 +182,13 @@ static void a_stored_result_outlives_the_caller_and_the_process(void)
     CHECK_STR("the answer", SMA_MSG_BODY(result, struct sma_result)->output);
     sma_msg_destroy(result);
     CHECK_INT(2, count_of(history(&w, "api%3Achat%3Ax"), "\n"));
-    end_world(&w);
 }
 
 /* The power fails: the page cache is gone, the file ends after `cut` bytes. */
 static long lose_tail_at(long cut)
 {
     char before[8192], path[160];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     for (int i = 0; i < 8; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
@@ -222,7 +208,7 @@ static long lose_tail_at(long cut)
     return (long)strlen(before);
 }
 
-static void lines_that_never_reached_the_file_are_written_at_start(void)
+CASE(lines_that_never_reached_the_file_are_written_at_start)
 {
     long len = lose_tail_at(0);
     CHECK(len > 800);
@@ -230,10 +216,9 @@ static void lines_that_never_reached_the_file_are_written_at_start(void)
         CHECK_INT(len, lose_tail_at(cut));
 }
 
-static void claims_are_rebuilt_when_the_database_is_lost(void)
+CASE(claims_are_rebuilt_when_the_database_is_lost)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     say(&w, "a", "2", "y");
     run(&w);
@@ -254,7 +239,6 @@ static void claims_are_rebuilt_when_the_database_is_lost(void)
     CHECK_INT(SMA_VERDICT_DUPLICATE, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     CHECK_INT(3, count_of(history(&w, "test%3Achat%3Aa"), "\n"));
-    end_world(&w);
 }
 
 static void write_file(const char *path, const char *text)
@@ -263,7 +247,7 @@ static void write_file(const char *path, const char *text)
     CHECK(out != NULL && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
-static void what_the_old_program_left_is_honoured_once(void)
+CASE(what_the_old_program_left_is_honoured_once)
 {
     make_world(&w);
     char path[300];
@@ -282,10 +266,9 @@ static void what_the_old_program_left_is_honoured_once(void)
                                   &head));
     restart_world(&w);
     CHECK_INT(1, (long long)sma_state_claim_count(w.store->state));
-    end_world(&w);
 }
 
-static void a_long_file_is_rotated_and_stays_whole(void)
+CASE(a_long_file_is_rotated_and_stays_whole)
 {
     make_world(&w);
     w.config.queue_chat_waiting_max = 2000;
@@ -310,10 +293,9 @@ static void a_long_file_is_rotated_and_stays_whole(void)
                         count_of(history(&w, "test%3Achat%3Aa"), "\n"));
     say(&w, "a", "1009", "t");
     run(&w);
-    end_world(&w);
 }
 
-static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
+CASE(a_stop_reaches_what_an_unresumed_run_had_collected)
 {
     make_world(&w);
     w.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -336,13 +318,11 @@ static void a_stop_reaches_what_an_unresumed_run_had_collected(void)
     command(&w, "b", "5", SMA_CONTROL_STOP);
     run(&w);
     CHECK_INT(1, sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
-static void a_stop_does_not_fail_what_may_have_been_seen(void)
+CASE(a_stop_does_not_fail_what_may_have_been_seen)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "one");
     run(&w);
     uint64_t seq = run_seq(&w);
@@ -374,15 +354,13 @@ static void a_stop_does_not_fail_what_may_have_been_seen(void)
     CHECK(row != NULL);
     CHECK_INT(SMA_INTENT_NOTICE, SMA_MSG_BODY(row, struct sma_deliver)->intent);
     sma_msg_destroy(row);
-    end_world(&w);
 }
 
 /* Whoever asks while the store ends, or after it has, gets an answer: nobody may hang on a service
  * that stops. */
-static void a_stopping_store_answers_everybody(void)
+CASE(a_stopping_store_answers_everybody)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     uint64_t seq = accepted(&w.test).seq;
@@ -403,23 +381,6 @@ static void a_stopping_store_answers_everybody(void)
     msg = take(&w.test, SMA_MSG_RESULT);
     CHECK_INT(SMA_RUN_RUNNING, SMA_MSG_BODY(msg, struct sma_result)->state);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(what_was_not_committed_comes_again);
-    RUN(a_run_continues_after_its_last_step);
-    RUN(three_attempts_without_a_step_are_enough);
-    RUN(who_has_an_answer_is_not_told_to_send_again);
-    RUN(a_step_resets_the_attempts_and_clean_restarts_do_not_count);
-    RUN(a_stored_result_outlives_the_caller_and_the_process);
-    RUN(lines_that_never_reached_the_file_are_written_at_start);
-    RUN(claims_are_rebuilt_when_the_database_is_lost);
-    RUN(what_the_old_program_left_is_honoured_once);
-    RUN(a_long_file_is_rotated_and_stays_whole);
-    RUN(a_stop_reaches_what_an_unresumed_run_had_collected);
-    RUN(a_stop_does_not_fail_what_may_have_been_seen);
-    RUN(a_stopping_store_answers_everybody);
-    return check_summary();
-}
+CASES_MAIN

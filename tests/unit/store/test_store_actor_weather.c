@@ -706,7 +706,7 @@ static void one_seed(uint64_t seed)
 
 static uint64_t first_seed = 1, seed_count = 20;
 
-static void in_any_weather_the_books_balance(void)
+CASE(in_any_weather_the_books_balance)
 {
     for (uint64_t seed = first_seed; seed < first_seed + seed_count; seed++) {
         if (seed_count == 1 || getenv("SMA_WEATHER_VERBOSE") != NULL)
@@ -723,7 +723,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         seed_count = strtoull(argv[2], NULL, 10);
     set_up_failures();
-    RUN(in_any_weather_the_books_balance);
+    check_run_cases(NULL);
     CHECK(parked_total > 0 && fresh_total > 0 && judged_total > 0);
     CHECK(prepared_total > 0 && refused_total > 0 && collected_total > 0 && steered_total > 0 &&
           changed_total > 0 && moved_total > 0 && stored_total > 0 && short_total > 0 &&

@@ -30,9 +30,9 @@ static void put_person(struct world *world, const char *who, enum sma_access_sta
     run(world);
 }
 
-static void a_paired_person_stays_who_he_is(void)
+CASE(a_paired_person_stays_who_he_is)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     open_world(&world);
@@ -47,12 +47,11 @@ static void a_paired_person_stays_who_he_is(void)
     /* nobody else is he */
     CHECK_INT(SMA_VERDICT_IGNORED, say_under(&world, "ou_2", "u2", "4"));
     CHECK_INT(SMA_STANDING_STRANGER, standing_now(&world, "ou_2"));
-    end_world(&world);
 }
 
-static void who_is_named_in_the_configuration_stays_named(void)
+CASE(who_is_named_in_the_configuration_stays_named)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":[\"u2\"]}";
     world.config.permissions_json = "{\"roles\":{\"owner\":[\"test:u1\"]}}";
@@ -62,13 +61,12 @@ static void who_is_named_in_the_configuration_stays_named(void)
     restart_world(&world);
     CHECK_INT(SMA_STANDING_OWNER, standing_now(&world, "ou_1"));
     CHECK_INT(SMA_STANDING_MEMBER, standing_now(&world, "ou_2"));
-    end_world(&world);
 }
 
 /* Refused under the one id is refused under the other; of two words the newer counts. */
-static void the_newer_word_counts(void)
+CASE(the_newer_word_counts)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     open_world(&world);
@@ -82,25 +80,16 @@ static void the_newer_word_counts(void)
     put_person(&world, "ou_2", SMA_ACCESS_OWNER, "paired");
     CHECK_INT(SMA_VERDICT_ACCEPTED, say_under(&world, "ou_2", "u2", "2"));
     CHECK_INT(SMA_STANDING_OWNER, standing_now(&world, "ou_2"));
-    end_world(&world);
 }
 
-static void of_strangers_nothing_is_kept(void)
+CASE(of_strangers_nothing_is_kept)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     open_world(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, say_under(&world, "ou_9", "u9", "1"));
     CHECK(!world.store->people->has_aliases);
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(a_paired_person_stays_who_he_is);
-    RUN(who_is_named_in_the_configuration_stays_named);
-    RUN(the_newer_word_counts);
-    RUN(of_strangers_nothing_is_kept);
-    return check_summary();
-}
+CASES_MAIN

@@ -11,7 +11,9 @@
 #include "actors/store/runs_priv.h"
 static struct world w;
 
-static void a_parked_run_frees_its_slot_and_holds_its_chat(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_parked_run_frees_its_slot_and_holds_its_chat)
 {
     struct sma_card card;
     open_people(&w);
@@ -41,10 +43,9 @@ static void a_parked_run_frees_its_slot_and_holds_its_chat(void)
     done(&w, seq, "pushed", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) != 0); /* now the others */
-    end_world(&w);
 }
 
-static void a_button_decides_once(void)
+CASE(a_button_decides_once)
 {
     struct sma_card card;
     open_people(&w);
@@ -73,12 +74,11 @@ static void a_button_decides_once(void)
     CHECK_INT(3, count_of(text, "\n")); /* message, request, outcome; no press */
     CHECK_INT(2, count_of(text, "\"notice\":true"));
     CHECK(strstr(text, "sa1:") == NULL && strstr(text, "\\\"buttons\\\"") == NULL);
-    end_world(&w);
 }
 
 /* The platform shows the card, and somebody presses before its answer is here: the card is changed
  * all the same. */
-static void a_press_may_overtake_the_receipt_of_its_card(void)
+CASE(a_press_may_overtake_the_receipt_of_its_card)
 {
     struct sma_card card;
     open_people(&w);
@@ -101,10 +101,9 @@ static void a_press_may_overtake_the_receipt_of_its_card(void)
     CHECK_STR("m77", card.message_id);
     CHECK(card.is_outcome && card.text.len > 0);
     sma_card_fini(&card);
-    end_world(&w);
 }
 
-static void a_wrong_person_changes_nothing(void)
+CASE(a_wrong_person_changes_nothing)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -126,10 +125,9 @@ static void a_wrong_person_changes_nothing(void)
     drop_kept(&w.test);
     CHECK_TEXT("Approved.", press(&w, "a", "adm", "p4", data));
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void words_decide_and_are_recorded(void)
+CASE(words_decide_and_are_recorded)
 {
     open_people(&w);
     uint64_t seq =
@@ -151,7 +149,6 @@ static void words_decide_and_are_recorded(void)
     done(&w, seq, "ok", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
 static void say_as_boss(const char *chat, const char *id, const char *text)
@@ -162,7 +159,7 @@ static void say_as_boss(const char *chat, const char *id, const char *text)
 
 /* It was written before there was anything to see: it waits as any message, and its author hears
  * for what. */
-static void an_ok_that_was_on_its_way_is_no_consent(void)
+CASE(an_ok_that_was_on_its_way_is_no_consent)
 {
     static const char *const words[] = {"ok", "allow `git push` for 10 minutes",
                                         "yes, but only on the test branch please"};
@@ -195,7 +192,7 @@ static void an_ok_that_was_on_its_way_is_no_consent(void)
 }
 
 /* Nor refused: nobody can mean what he has not seen. */
-static void a_card_that_never_came_is_not_decided_by_words(void)
+CASE(a_card_that_never_came_is_not_decided_by_words)
 {
     open_people(&w);
     uint64_t seq =
@@ -216,10 +213,9 @@ static void a_card_that_never_came_is_not_decided_by_words(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_INT(200, decide_all(&w, open_id(&w), false));
     CHECK_TEXT("0:no:refused by root;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void items_are_decided_one_by_one(void)
+CASE(items_are_decided_one_by_one)
 {
     struct sma_card card;
     open_people(&w);
@@ -238,10 +234,9 @@ static void items_are_decided_one_by_one(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_INT(200, decide_all(&w, open_id(&w), true));
     CHECK_TEXT("0:yes:;1:no:refused by Ann;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void masks_and_beginnings_of_ids_are_checked(void)
+CASE(masks_and_beginnings_of_ids_are_checked)
 {
     char text[512], id[64];
     open_people(&w);
@@ -264,10 +259,9 @@ static void masks_and_beginnings_of_ids_are_checked(void)
                           text));
     CHECK_TEXT("Approved.", text);
     CHECK_TEXT("0:yes:be quick;1:no:refused by root: be quick;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void an_owner_elsewhere_is_asked_at_home(void)
+CASE(an_owner_elsewhere_is_asked_at_home)
 {
     struct sma_card card;
     open_people(&w);
@@ -288,8 +282,7 @@ static void an_owner_elsewhere_is_asked_at_home(void)
     sma_card_fini(&card);
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "home", .id = "2", .text = "ok", .user = "boss"});
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
     take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, CHAT_A, &card);
     CHECK_STR("m40", card.message_id);
@@ -297,11 +290,10 @@ static void an_owner_elsewhere_is_asked_at_home(void)
     take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:home", &card);
     CHECK_STR("m41", card.message_id);
     sma_card_fini(&card);
-    end_world(&w);
 }
 
 /* That the card was seen in the chat that asks says nothing about his own. */
-static void an_ok_at_home_needs_the_card_at_home(void)
+CASE(an_ok_at_home_needs_the_card_at_home)
 {
     struct sma_card card;
     open_people(&w);
@@ -322,11 +314,10 @@ static void an_ok_at_home_needs_the_card_at_home(void)
     sma_card_fini(&card);
     say_as_boss("home", "3", "ok");
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* An owner's talk with the agent has its own "ok". */
-static void words_in_a_talk_do_not_decide_for_another_chat(void)
+CASE(words_in_a_talk_do_not_decide_for_another_chat)
 {
     struct sma_card card;
     open_people(&w);
@@ -361,7 +352,6 @@ static void words_in_a_talk_do_not_decide_for_another_chat(void)
     drop_kept(&w.test);
     CHECK_TEXT("Approved.",
                press(&w, "home", "boss", "p", button(&w, open_id(&w), 0, SMA_CARD_APPROVE)));
-    end_world(&w);
 }
 
 /* The boss is at home, and u1's request is shown to him there. @return its seq */
@@ -392,7 +382,7 @@ static void open_with_boss_at_home(void)
 }
 
 /* What was talked over long ago does not stand in the way of what he is asked now. */
-static void a_superseded_card_is_no_rival(void)
+CASE(a_superseded_card_is_no_rival)
 {
     open_with_boss_at_home();
     uint64_t foreign = ask_the_boss_at_home();
@@ -414,12 +404,11 @@ static void a_superseded_card_is_no_rival(void)
     say_as_boss("home", "4", "ok"); /* to nothing: this one is still superseded */
     CHECK_INT(1, w.store->consent->count);
     CHECK(strstr(next_delivery(&w), "Do you mean") != NULL);
-    end_world(&w);
 }
 
 /* Both cards are the last thing he saw: he is asked which, whatever he heard before, and asking
  * settles nothing. */
-static void of_two_fresh_cards_none_is_meant(void)
+CASE(of_two_fresh_cards_none_is_meant)
 {
     open_with_boss_at_home();
     uint64_t own = park_at_home();
@@ -442,10 +431,9 @@ static void of_two_fresh_cards_none_is_meant(void)
     drop_kept(&w.test);
     CHECK_TEXT("Approved.", press(&w, "home", "boss", "p", button(&w, open_id(&w), 0, 'y')));
     CHECK_TEXT("0:yes:;", resumed(&w, own));
-    end_world(&w);
 }
 
-static void http_callers_hear_that_the_run_is_parked(void)
+CASE(http_callers_hear_that_the_run_is_parked)
 {
     open_people(&w);
     (void)say_as(&w, API, &(struct saying){.chat = "desk", .id = "1", .text = "do it"});
@@ -485,10 +473,9 @@ static void http_callers_hear_that_the_run_is_parked(void)
     CHECK_INT(SMA_RUN_DONE, SMA_MSG_BODY(msg, struct sma_result)->state);
     CHECK_STR("pushed", SMA_MSG_BODY(msg, struct sma_result)->output); /* no card in it */
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void stop_and_clear_cancel_the_request(void)
+CASE(stop_and_clear_cancel_the_request)
 {
     struct sma_card card;
     for (int i = 0; i < 2; i++) {
@@ -517,7 +504,7 @@ static void stop_and_clear_cancel_the_request(void)
     }
 }
 
-static void clear_takes_what_is_decided_and_not_started(void)
+CASE(clear_takes_what_is_decided_and_not_started)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -535,10 +522,9 @@ static void clear_takes_what_is_decided_and_not_started(void)
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(w.store->state, seq, &head));
     CHECK_INT(SMA_ROW_CANCELLED, head.state);
-    end_world(&w);
 }
 
-static void two_chats_wait_at_once(void)
+CASE(two_chats_wait_at_once)
 {
     open_people(&w);
     uint64_t first = park(&w, "a", "1", one_command, 1);
@@ -555,10 +541,9 @@ static void two_chats_wait_at_once(void)
     done(&w, second, "", NULL, 0);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, first));
-    end_world(&w);
 }
 
-static void too_many_are_refused_at_once(void)
+CASE(too_many_are_refused_at_once)
 {
     open_people(&w);
     (void)park(&w, "a", "1", one_command, 1);
@@ -575,10 +560,9 @@ static void too_many_are_refused_at_once(void)
     CHECK_INT(2, SMA_MSG_BODY(msg, struct sma_run_order)->step_count);
     sma_msg_destroy(msg);
     CHECK_INT(1, w.store->consent->count);
-    end_world(&w);
 }
 
-static void a_request_that_cannot_be_read_ends_its_run(void)
+CASE(a_request_that_cannot_be_read_ends_its_run)
 {
     open_people(&w);
     say(&w, "a", "1", "do it");
@@ -597,30 +581,6 @@ static void a_request_that_cannot_be_read_ends_its_run(void)
     CHECK_INT(0, w.store->runs->open_count);
     CHECK(next_run(&w) == NULL);
     CHECK(strlen(next_delivery(&w)) > 0);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_parked_run_frees_its_slot_and_holds_its_chat);
-    RUN(a_button_decides_once);
-    RUN(a_press_may_overtake_the_receipt_of_its_card);
-    RUN(a_wrong_person_changes_nothing);
-    RUN(words_decide_and_are_recorded);
-    RUN(an_ok_that_was_on_its_way_is_no_consent);
-    RUN(a_card_that_never_came_is_not_decided_by_words);
-    RUN(an_ok_at_home_needs_the_card_at_home);
-    RUN(items_are_decided_one_by_one);
-    RUN(masks_and_beginnings_of_ids_are_checked);
-    RUN(an_owner_elsewhere_is_asked_at_home);
-    RUN(words_in_a_talk_do_not_decide_for_another_chat);
-    RUN(a_superseded_card_is_no_rival);
-    RUN(of_two_fresh_cards_none_is_meant);
-    RUN(http_callers_hear_that_the_run_is_parked);
-    RUN(stop_and_clear_cancel_the_request);
-    RUN(clear_takes_what_is_decided_and_not_started);
-    RUN(two_chats_wait_at_once);
-    RUN(too_many_are_refused_at_once);
-    RUN(a_request_that_cannot_be_read_ends_its_run);
-    return check_summary();
-}
+CASES_MAIN

@@ -61,8 +61,7 @@ static void press_once(const char *event)
 static void end_run(uint64_t seq)
 {
     done(&w, seq, "done", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     heard->ended++;
 }
 

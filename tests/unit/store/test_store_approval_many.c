@@ -72,7 +72,9 @@ static void permit_in(const char *chat)
     run(&w);
 }
 
-static void permissions_of_others_cost_nobody_anything(void)
+AFTER_EACH(end_world(&w))
+
+CASE(permissions_of_others_cost_nobody_anything)
 {
     open_people(&w);
     permit_in("a");
@@ -89,10 +91,9 @@ static void permissions_of_others_cost_nobody_anything(void)
         CHECK_TEXT("", permitted("b", id));
     }
     CHECK(cpu_s() - before < 2);
-    end_world(&w);
 }
 
-static void a_damaged_permission_permits_nothing(void)
+CASE(a_damaged_permission_permits_nothing)
 {
     open_people(&w);
     permit_in("a");
@@ -105,7 +106,6 @@ static void a_damaged_permission_permits_nothing(void)
     live_again_with("UPDATE grants SET chat=99,until=0 WHERE tool='7'");
     CHECK_TEXT("", permitted("a", "2"));
     CHECK_TEXT("=git push,", permitted("b", "2"));
-    end_world(&w);
 }
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -130,7 +130,7 @@ static void fail_a_commit(void)
     pass(&w, 2);
 }
 
-static void requests_of_others_cost_nobody_anything(void)
+CASE(requests_of_others_cost_nobody_anything)
 {
     char id[64];
     open_people(&w);
@@ -158,7 +158,6 @@ static void requests_of_others_cost_nobody_anything(void)
         run(&w);
     }
     CHECK(cpu_s() - before < 2);
-    end_world(&w);
 }
 
 /* -- damage ------------------------------------------------------------------------------------ */
@@ -209,7 +208,7 @@ static bool finish_all(uint64_t wanted)
     return has_ended;
 }
 
-static void damage_of_a_request_is_its_runs_alone(void)
+CASE(damage_of_a_request_is_its_runs_alone)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(damages); i++) {
         char sql[256], id[64];
@@ -250,11 +249,4 @@ static void damage_of_a_request_is_its_runs_alone(void)
     }
 }
 
-int main(void)
-{
-    RUN(permissions_of_others_cost_nobody_anything);
-    RUN(a_damaged_permission_permits_nothing);
-    RUN(requests_of_others_cost_nobody_anything);
-    RUN(damage_of_a_request_is_its_runs_alone);
-    return check_summary();
-}
+CASES_MAIN

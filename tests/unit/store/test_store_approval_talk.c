@@ -56,15 +56,16 @@ static uint64_t park_and_mumble(char id[64], uint64_t *ret_seq)
                                   .id = "2",
                                   .text = "yes, but only on the test branch please",
                                   .user = "boss"});
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     uint64_t message = judged_seq(id);
     CHECK(message != 0 && w.store->consent->first->judged_count == 1);
     CHECK_TEXT(id, open_id(&w));
     return message;
 }
 
-static void the_model_reads_a_refusal(void)
+AFTER_EACH(end_world(&w))
+
+CASE(the_model_reads_a_refusal)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -77,12 +78,11 @@ static void the_model_reads_a_refusal(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0); /* the answer is no message to the agent */
-    end_world(&w);
 }
 
 /* However sure the model is that somebody has agreed: he is asked to say it in words that need no
  * reading. */
-static void the_model_cannot_agree(void)
+CASE(the_model_cannot_agree)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -100,10 +100,9 @@ static void the_model_cannot_agree(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == message); /* it decided nothing: an ordinary message */
-    end_world(&w);
 }
 
-static void the_model_finds_no_answer(void)
+CASE(the_model_finds_no_answer)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -117,10 +116,9 @@ static void the_model_finds_no_answer(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == message);
-    end_world(&w);
 }
 
-static void somebody_else_is_faster_than_the_model(void)
+CASE(somebody_else_is_faster_than_the_model)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -130,10 +128,9 @@ static void somebody_else_is_faster_than_the_model(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == message); /* it decided nothing: an ordinary message */
-    end_world(&w);
 }
 
-static void a_crash_asks_the_model_again(void)
+CASE(a_crash_asks_the_model_again)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -141,10 +138,9 @@ static void a_crash_asks_the_model_again(void)
     CHECK(judged_seq(id) == message);
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 1));
     CHECK_TEXT("0:no:refused by Ann: I suppose;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void stop_ends_a_judgement(void)
+CASE(stop_ends_a_judgement)
 {
     char id[64];
     uint64_t seq, message = park_and_mumble(id, &seq);
@@ -153,7 +149,6 @@ static void stop_ends_a_judgement(void)
     CHECK_INT(SMA_STEP_STOPPED, say_judged(message, id, false, 1));
     CHECK(run_seq(&w) == 0);
     CHECK_INT(0, w.store->consent->judgement_count);
-    end_world(&w);
 }
 
 static bool is_full;
@@ -165,7 +160,7 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-static void a_judgement_that_cannot_be_stored_comes_again(void)
+CASE(a_judgement_that_cannot_be_stored_comes_again)
 {
     char id[64];
     sma_state_vfs_set_hook(fail_when_full);
@@ -179,7 +174,6 @@ static void a_judgement_that_cannot_be_stored_comes_again(void)
     CHECK_INT(SMA_STEP_DURABLE, say_judged(message, id, false, 1));
     CHECK_TEXT("0:no:refused by Ann: I suppose;", resumed(&w, seq));
     sma_state_vfs_set_hook(NULL);
-    end_world(&w);
 }
 
 /* -- groups ------------------------------------------------------------------------------------ */
@@ -193,12 +187,14 @@ static void a_judgement_that_cannot_be_stored_comes_again(void)
 static uint64_t park_in_group(void)
 {
     open_people(&w);
-    uint64_t seq = park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_command, 1);
+    uint64_t seq =
+        park_in(&w, GROUP("u1", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "do it"),
+                one_command, 1);
     show_all(&w);
     return seq;
 }
 
-static void the_platform_is_asked_who_pressed(void)
+CASE(the_platform_is_asked_who_pressed)
 {
     uint64_t seq = park_in_group();
     char id[64], data[SMA_CARD_DATA_BYTES_MAX + 1];
@@ -215,14 +211,13 @@ static void the_platform_is_asked_who_pressed(void)
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
 static const struct item one_owner_item[] = {
     {"exec_shell", "cp a Makefile", "=cp a Makefile", false, true}};
 
 /* What the agent is and may do is changed with the word of an owner, who is asked at home too. */
-static void only_an_owner_decides_what_is_an_owners(void)
+CASE(only_an_owner_decides_what_is_an_owners)
 {
     struct sma_card card;
     open_people(&w);
@@ -232,7 +227,9 @@ static void only_an_owner_decides_what_is_an_owners(void)
     done(&w, run_seq(&w), "hello", NULL, 0);
     run(&w);
     drop_kept(&w.test);
-    uint64_t seq = park_in(&w, GROUP("u1", MENTION, .id = "1", .text = "do it"), one_owner_item, 1);
+    uint64_t seq =
+        park_in(&w, GROUP("u1", MENTION, .role = SMA_ROLE_MEMBER, .id = "1", .text = "do it"),
+                one_owner_item, 1);
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, "test:chat:g", &card);
     CHECK(memmem(card.text.ptr, card.text.len, "Only an owner can approve", 25) != NULL);
     CHECK_INT(2, card.button_count); /* none that lasts */
@@ -252,10 +249,9 @@ static void only_an_owner_decides_what_is_an_owners(void)
     CHECK(strstr(press(&w, "home", "boss", "p4", lasting), "Approved.") != NULL);
     CHECK(strstr(query(&w, SMA_QUERY_GRANTS, ""), "Makefile") == NULL); /* once only */
     CHECK(resumed_by_owner(&w, seq));
-    end_world(&w);
 }
 
-static void the_run_is_told_whether_an_owner_agreed(void)
+CASE(the_run_is_told_whether_an_owner_agreed)
 {
     static const char *const who[] = {"adm", "boss"};
     for (size_t i = 0; i < 2; i++) {
@@ -268,14 +264,13 @@ static void the_run_is_told_whether_an_owner_agreed(void)
     }
 }
 
-static void the_platform_is_asked_who_said_it(void)
+CASE(the_platform_is_asked_who_said_it)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "yes", .reply_to = CARD));
     (void)say_as(&w, TEST, GROUP("u3", MENTION, .id = "3", .text = "yes", .reply_to = CARD));
     (void)say_as(&w, TEST, GROUP("u4", NONE, .id = "4", .text = "what a day, yes it is"));
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     uint64_t second = prepare(&w, SMA_ROLE_MEMBER, "");
@@ -291,12 +286,11 @@ static void the_platform_is_asked_who_said_it(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
 /* A member's request is shown in a group that is not let in: who made the group decides nothing,
  * and the platform is not asked about him. */
-static void whoever_made_a_strange_group_decides_nothing(void)
+CASE(whoever_made_a_strange_group_decides_nothing)
 {
 #define STRANGE(who, how, ...)                          \
     (&(struct saying){.chat = "strange",                \
@@ -335,12 +329,11 @@ static void whoever_made_a_strange_group_decides_nothing(void)
 
 /* While the platform is asked who said "yes", the request goes, and another one comes that its
  * author has not seen. */
-static void a_word_means_what_was_asked_before_it(void)
+CASE(a_word_means_what_was_asked_before_it)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST, GROUP("u2", NONE, .id = "2", .text = "yes", .reply_to = CARD));
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(200, decide_all(&w, open_id(&w), false));
     CHECK_TEXT("0:no:refused by root;", resumed(&w, seq));
     park_step(&w, seq, 3, one_command, 1);
@@ -356,10 +349,9 @@ static void a_word_means_what_was_asked_before_it(void)
         GROUP("u2", MENTION, .id = "3", .text = "yes", .role = SMA_ROLE_ADMIN, .reply_to = CARD));
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void an_administrator_of_the_group_decides_by_word(void)
+CASE(an_administrator_of_the_group_decides_by_word)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST,
@@ -367,10 +359,9 @@ static void an_administrator_of_the_group_decides_by_word(void)
                        .role = SMA_ROLE_ADMIN, .reply_to = "r40"));
     run(&w);
     CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
-    end_world(&w);
 }
 
-static void an_ok_among_people_is_no_consent(void)
+CASE(an_ok_among_people_is_no_consent)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST, GROUP("adm", NONE, .id = "2", .text = "yes"));
@@ -388,12 +379,11 @@ static void an_ok_among_people_is_no_consent(void)
     (void)say_as(&w, TEST, GROUP("adm", REPLY, .id = "7", .text = "yes", .reply_to = CARD));
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* Among people a "no" may be about lunch; said to us it is about what we have asked, and refuses
  * nothing else. */
-static void a_no_refuses_when_it_is_said_to_us(void)
+CASE(a_no_refuses_when_it_is_said_to_us)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST, GROUP("adm", NONE, .id = "2", .text = "no"));
@@ -404,12 +394,11 @@ static void a_no_refuses_when_it_is_said_to_us(void)
     (void)say_as(&w, TEST, GROUP("adm", MENTION, .id = "4", .text = "no"));
     run(&w);
     CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
-    end_world(&w);
 }
 
 /* The platform has to be asked who wrote /stop: what it answers carries the command out, which ends
  * the parked run. */
-static void stop_of_an_administrator_who_had_to_be_asked_about(void)
+CASE(stop_of_an_administrator_who_had_to_be_asked_about)
 {
     uint64_t seq = park_in_group();
     (void)say_as(&w, TEST,
@@ -427,7 +416,6 @@ static void stop_of_an_administrator_who_had_to_be_asked_about(void)
     take_card(&w, SMA_INTENT_APPROVAL_OUTCOME, "test:chat:g", &card);
     sma_card_fini(&card);
     CHECK_TEXT("Stopped.", next_delivery(&w));
-    end_world(&w);
 }
 
 /* -- standing and grants ----------------------------------------------------------------------- */
@@ -444,7 +432,7 @@ static unsigned next_standing(void)
     return standing;
 }
 
-static void a_run_knows_for_whom_it_is(void)
+CASE(a_run_knows_for_whom_it_is)
 {
     open_people(&w);
     static const struct
@@ -470,7 +458,6 @@ static void a_run_knows_for_whom_it_is(void)
     CHECK(run_seq(&w) != 0);
     crash_world(&w);
     CHECK_INT(SMA_STANDING_ADMIN, next_standing());
-    end_world(&w);
 }
 
 /* A run that answers these two together asks for what anybody may agree to who asked for it.
@@ -503,7 +490,7 @@ static const char *press_of_collected(const char *first_user, const char *second
 }
 
 /* Who spoke last had agreed to what another person asked for. */
-static void nobody_agrees_to_what_another_asked_for(void)
+CASE(nobody_agrees_to_what_another_asked_for)
 {
     CHECK_TEXT("Approved.", press_of_collected("u1", "u1", "u1"));
     CHECK_TEXT("Approved.", press_of_collected("u1", "u2", "boss"));
@@ -511,7 +498,7 @@ static void nobody_agrees_to_what_another_asked_for(void)
     CHECK(strstr(press_of_collected("u1", "u2", "u1"), "Approved") == NULL);
 }
 
-static void collected_messages_have_the_least_standing(void)
+CASE(collected_messages_have_the_least_standing)
 {
     make_world(&w);
     w.config.permissions_json = PEOPLE;
@@ -550,26 +537,6 @@ static void collected_messages_have_the_least_standing(void)
     struct sma_state_head head;
     CHECK_OK(sma_state_head_get(w.store->state, seq - 1, &head));
     CHECK_INT(SMA_ROW_DONE, head.state);
-    end_world(&w);
-}
-
-/* How many permissions the next run of this chat has. */
-static unsigned count_grants(const char *chat, const char *id, char rule[64])
-{
-    say(&w, chat, id, "next");
-    run(&w);
-    struct sma_msg *msg = next_run(&w);
-    CHECK(msg != NULL);
-    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
-    unsigned count = order->grant_count;
-    if (count > 0)
-        snprintf(rule, 64, "%.*s %.*s", (int)order->grants[0].tool.len, order->grants[0].tool.ptr,
-                 (int)order->grants[0].rule.len, order->grants[0].rule.ptr);
-    uint64_t seq = order->seq;
-    sma_msg_destroy(msg);
-    done(&w, seq, "", NULL, 0);
-    run(&w);
-    return count;
 }
 
 static void grant_in(const char *chat, enum sma_card_action action)
@@ -583,41 +550,39 @@ static void grant_in(const char *chat, enum sma_card_action action)
 }
 
 /* The tool gives ten minutes; whoever sets the clock back an hour gives no hour. */
-static void a_permission_does_not_outlive_a_clock_set_back(void)
+CASE(a_permission_does_not_outlive_a_clock_set_back)
 {
     char rule[64];
     open_people(&w);
     grant_in("a", SMA_CARD_TEN_MINUTES);
-    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_INT(1, count_grants(&w, "a", "2", rule));
     sma_sim_shift_wall(w.system, -3600 * 1000);
-    CHECK_INT(0, count_grants("a", "3", rule));
+    CHECK_INT(0, count_grants(&w, "a", "3", rule));
     CHECK_INT(0, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\""));
     sma_sim_shift_wall(w.system, 3600 * 1000);
-    CHECK_INT(1, count_grants("a", "4", rule));
-    end_world(&w);
+    CHECK_INT(1, count_grants(&w, "a", "4", rule));
 }
 
-static void a_permission_for_ten_minutes_ends(void)
+CASE(a_permission_for_ten_minutes_ends)
 {
     char rule[64];
     open_people(&w);
     grant_in("a", SMA_CARD_TEN_MINUTES);
-    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_INT(1, count_grants(&w, "a", "2", rule));
     CHECK_TEXT("exec_shell =git push", rule);
-    CHECK_INT(0, count_grants("b", "3", rule)); /* of this chat alone */
+    CHECK_INT(0, count_grants(&w, "b", "3", rule)); /* of this chat alone */
     CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\":\"=git push\""));
     CHECK_INT(0, count_of(query(&w, SMA_QUERY_GRANTS, "test:chat:b"), "\"rule\""));
     crash_world(&w);
-    CHECK_INT(1, count_grants("a", "4", rule));
+    CHECK_INT(1, count_grants(&w, "a", "4", rule));
     pass(&w, 601);
-    CHECK_INT(0, count_grants("a", "5", rule));
+    CHECK_INT(0, count_grants(&w, "a", "5", rule));
     CHECK_INT(0, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\""));
-    end_world(&w);
 }
 
 /* What an administrator agrees to for longer holds in the chat it was asked in, for that rule: not
  * in his own, nor anywhere. */
-static void an_administrators_permission_ends_at_the_chat(void)
+CASE(an_administrators_permission_ends_at_the_chat)
 {
     char rule[64];
     open_people(&w);
@@ -628,22 +593,21 @@ static void an_administrators_permission_ends_at_the_chat(void)
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
     done(&w, seq, "", NULL, 0);
     run(&w);
-    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_INT(1, count_grants(&w, "a", "2", rule));
     CHECK_TEXT("exec_shell =git push", rule);
-    CHECK_INT(0, count_grants("b", "3", rule));
-    CHECK_INT(0, count_grants("adm", "4", rule));
+    CHECK_INT(0, count_grants(&w, "b", "3", rule));
+    CHECK_INT(0, count_grants(&w, "adm", "4", rule));
     CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, ""), "\"rule\""));
     CHECK_INT(1, count_of(query(&w, SMA_QUERY_GRANTS, CHAT_A), "\"rule\""));
-    end_world(&w);
 }
 
-static void a_permission_is_revoked(void)
+CASE(a_permission_is_revoked)
 {
     char rule[64], text[512], id[64];
     open_people(&w);
     grant_in("a", SMA_CARD_ALWAYS);
     pass(&w, 100000);
-    CHECK_INT(1, count_grants("a", "2", rule));
+    CHECK_INT(1, count_grants(&w, "a", "2", rule));
     const char *json = query(&w, SMA_QUERY_GRANTS, "");
     CHECK(strstr(json, "\"until\":null") != NULL);
     snprintf(id, sizeof id, "%.32s", strstr(json, "\"id\":\"") + 6);
@@ -652,13 +616,12 @@ static void a_permission_is_revoked(void)
         decide(&w, &(struct sma_decide){.kind = SMA_DECIDE_REVOKE, .id = SMA_STR("ffffff")}, text));
     CHECK_INT(200,
               decide(&w, &(struct sma_decide){.kind = SMA_DECIDE_REVOKE, .id = {id, 10}}, text));
-    CHECK_INT(0, count_grants("a", "3", rule));
+    CHECK_INT(0, count_grants(&w, "a", "3", rule));
     crash_world(&w);
-    CHECK_INT(0, count_grants("a", "4", rule));
-    end_world(&w);
+    CHECK_INT(0, count_grants(&w, "a", "4", rule));
 }
 
-static void any_length_of_a_permission_is_borne(void)
+CASE(any_length_of_a_permission_is_borne)
 {
     static const struct
     {
@@ -676,12 +639,12 @@ static void any_length_of_a_permission_is_borne(void)
                               NULL));
         CHECK_TEXT("0:yes:;", resumed(&w, seq));
         done(&w, seq, "", NULL, 0);
-        CHECK_INT(lengths[i].count, count_grants("a", "2", rule));
+        CHECK_INT(lengths[i].count, count_grants(&w, "a", "2", rule));
         end_world(&w);
     }
 }
 
-static void a_permission_follows_its_chat(void)
+CASE(a_permission_follows_its_chat)
 {
     char rule[64];
     open_people(&w);
@@ -693,11 +656,10 @@ static void a_permission_follows_its_chat(void)
                                   .kind = SMA_EVENT_NOTE,
                                   .migrated_from = "test:chat:old"});
     run(&w);
-    CHECK_INT(1, count_grants("new", "2", rule));
-    end_world(&w);
+    CHECK_INT(1, count_grants(&w, "new", "2", rule));
 }
 
-static void what_cannot_be_granted_is_agreed_to_once(void)
+CASE(what_cannot_be_granted_is_agreed_to_once)
 {
     static const struct item shell[] = {{"exec_shell", "bash", NULL, false, false}};
     char rule[64];
@@ -724,11 +686,10 @@ static void what_cannot_be_granted_is_agreed_to_once(void)
     done(&w, seq, "", NULL, 0);
     run(&w);
     drop_kept(&w.agent);
-    CHECK_INT(0, count_grants("a", "4", rule));
-    end_world(&w);
+    CHECK_INT(0, count_grants(&w, "a", "4", rule));
 }
 
-static void the_oldest_permission_goes_at_the_bound(void)
+CASE(the_oldest_permission_goes_at_the_bound)
 {
     char rule[64];
     open_people(&w);
@@ -748,40 +709,8 @@ static void the_oldest_permission_goes_at_the_bound(void)
                                                                  .length_s = SMA_GRANT_ALWAYS}));
     }
     CHECK_OK(sma_state_commit(w.store->state));
-    CHECK_INT(SMA_GRANT_COUNT_MAX, count_grants("a", "2", rule));
+    CHECK_INT(SMA_GRANT_COUNT_MAX, count_grants(&w, "a", "2", rule));
     CHECK_TEXT("exec_shell =tool 2", rule);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(the_model_reads_a_refusal);
-    RUN(the_model_cannot_agree);
-    RUN(the_model_finds_no_answer);
-    RUN(somebody_else_is_faster_than_the_model);
-    RUN(a_crash_asks_the_model_again);
-    RUN(stop_ends_a_judgement);
-    RUN(a_judgement_that_cannot_be_stored_comes_again);
-    RUN(the_platform_is_asked_who_pressed);
-    RUN(only_an_owner_decides_what_is_an_owners);
-    RUN(the_run_is_told_whether_an_owner_agreed);
-    RUN(the_platform_is_asked_who_said_it);
-    RUN(whoever_made_a_strange_group_decides_nothing);
-    RUN(a_word_means_what_was_asked_before_it);
-    RUN(an_administrator_of_the_group_decides_by_word);
-    RUN(an_ok_among_people_is_no_consent);
-    RUN(a_no_refuses_when_it_is_said_to_us);
-    RUN(stop_of_an_administrator_who_had_to_be_asked_about);
-    RUN(a_run_knows_for_whom_it_is);
-    RUN(collected_messages_have_the_least_standing);
-    RUN(nobody_agrees_to_what_another_asked_for);
-    RUN(a_permission_for_ten_minutes_ends);
-    RUN(a_permission_does_not_outlive_a_clock_set_back);
-    RUN(an_administrators_permission_ends_at_the_chat);
-    RUN(a_permission_is_revoked);
-    RUN(any_length_of_a_permission_is_borne);
-    RUN(a_permission_follows_its_chat);
-    RUN(what_cannot_be_granted_is_agreed_to_once);
-    RUN(the_oldest_permission_goes_at_the_bound);
-    return check_summary();
-}
+CASES_MAIN

@@ -14,12 +14,13 @@ static struct world w;
 
 static void deliver_card(const char *chat_key)
 {
-    struct sma_card card;
+    SMA_AUTO(sma_card_fini) struct sma_card card;
     take_card(&w, SMA_INTENT_APPROVAL_REQUEST, chat_key, &card);
-    sma_card_fini(&card);
 }
 
-static void nobody_answers_and_it_expires(void)
+AFTER_EACH(end_world(&w))
+
+CASE(nobody_answers_and_it_expires)
 {
     struct sma_card card;
     char id[64];
@@ -38,10 +39,9 @@ static void nobody_answers_and_it_expires(void)
     CHECK_INT(410, decide_all(&w, id, true));
     CHECK_TEXT("This request has expired.", press(&w, "a", "boss", "p", button(&w, id, 0, 'y')));
     CHECK(!has_projection(&w, id));
-    end_world(&w);
 }
 
-static void what_was_decided_before_the_end_stays_decided(void)
+CASE(what_was_decided_before_the_end_stays_decided)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", two_commands, 2);
@@ -50,10 +50,9 @@ static void what_was_decided_before_the_end_stays_decided(void)
                press(&w, "a", "boss", "p", button(&w, open_id(&w), 1, SMA_CARD_APPROVE)));
     pass(&w, 3601);
     CHECK_TEXT("0:yes:;1:no:expired;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void zero_is_never(void)
+CASE(zero_is_never)
 {
     make_world(&w);
     w.config.permissions_json = PEOPLE;
@@ -63,10 +62,9 @@ static void zero_is_never(void)
     pass(&w, 1000000);
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_INT(200, decide_all(&w, open_id(&w), true));
-    end_world(&w);
 }
 
-static void the_clock_stands_while_the_service_is_down(void)
+CASE(the_clock_stands_while_the_service_is_down)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -89,10 +87,9 @@ static void the_clock_stands_while_the_service_is_down(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     pass(&w, 601);
     CHECK_TEXT("0:no:expired;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void a_failed_delivery_starts_the_clock_too(void)
+CASE(a_failed_delivery_starts_the_clock_too)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -106,18 +103,16 @@ static void a_failed_delivery_starts_the_clock_too(void)
     pass(&w, 3601);
     CHECK_TEXT("0:no:expired;", resumed(&w, seq));
     CHECK(deliver(&w) == NULL); /* nobody saw it, nobody is told of its end */
-    end_world(&w);
 }
 
-static void a_request_that_still_waits_to_be_sent_is_withdrawn(void)
+CASE(a_request_that_still_waits_to_be_sent_is_withdrawn)
 {
     open_people(&w);
     say(&w, "a", "1", "do it");
     run(&w);
     uint64_t seq = run_seq(&w);
     step(&w, seq, 1, (struct delivery[]){{CHAT_A, "first this", 0, 0, false}}, 1);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     park_step(&w, seq, 2, one_command, 1);
     run(&w);
     CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
@@ -131,10 +126,9 @@ static void a_request_that_still_waits_to_be_sent_is_withdrawn(void)
     sma_msg_destroy(msg);
     run(&w);
     CHECK(deliver(&w) == NULL);
-    end_world(&w);
 }
 
-static void a_restart_keeps_what_is_asked(void)
+CASE(a_restart_keeps_what_is_asked)
 {
     for (int i = 0; i < 2; i++) {
         char id[64], path[256];
@@ -162,7 +156,7 @@ static void a_restart_keeps_what_is_asked(void)
 
 /* Decided, but the slot is taken by another run; then the end. The approved call is handed out
  * after it. */
-static void a_decision_that_was_not_handed_out_survives(void)
+CASE(a_decision_that_was_not_handed_out_survives)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -186,11 +180,10 @@ static void a_decision_that_was_not_handed_out_survives(void)
         CHECK_TEXT("0:yes:;", resumed(&w, seq));
     else
         CHECK(run_seq(&w) == other);
-    end_world(&w);
 }
 
 /* Handed out, then the end: what was approved may have been begun and is not fresh any more. */
-static void what_was_handed_out_is_not_handed_out_as_fresh_again(void)
+CASE(what_was_handed_out_is_not_handed_out_as_fresh_again)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -200,10 +193,9 @@ static void what_was_handed_out_is_not_handed_out_as_fresh_again(void)
     CHECK_TEXT("late 0:yes:;", resumed(&w, seq));
     restart_world(&w);
     CHECK_TEXT("late 0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void a_run_parks_again(void)
+CASE(a_run_parks_again)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -213,15 +205,13 @@ static void a_run_parks_again(void)
     *SMA_MSG_BODY(msg, struct sma_step) = (struct sma_step){
         .seq = seq, .number = 3, .kind = SMA_STEP_RESULTS, .data = SMA_STR("results")};
     ask_as_agent(&w, msg);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     park_step(&w, seq, 4, two_commands, 2);
     run(&w);
     CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
     crash_world(&w);
     CHECK_INT(200, decide_all(&w, open_id(&w), false));
     CHECK_TEXT("0:no:refused by root;1:no:refused by root;", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* -- failing commits --------------------------------------------------------------------------- */
@@ -237,7 +227,7 @@ static enum sma_state_vfs_action fail_at(enum sma_state_vfs_role role, enum sma_
     return --writes_until_failure < 0 ? SMA_STATE_VFS_FAIL_FULL : SMA_STATE_VFS_PASS;
 }
 
-static void a_failed_commit_changes_nothing_of_a_request(void)
+CASE(a_failed_commit_changes_nothing_of_a_request)
 {
     sma_state_vfs_set_hook(fail_at);
     for (int at = 0; at < 3; at++) {
@@ -282,7 +272,7 @@ static void a_failed_commit_changes_nothing_of_a_request(void)
 
 /* The store looks at the clock with the end of a batch; a press of that batch comes too late all
  * the same. */
-static void a_press_after_the_time_decides_nothing(void)
+CASE(a_press_after_the_time_decides_nothing)
 {
     for (int i = 0; i < 4; i++) {
         char id[64];
@@ -303,7 +293,7 @@ static void a_press_after_the_time_decides_nothing(void)
     }
 }
 
-static void a_failed_expiry_is_tried_again(void)
+CASE(a_failed_expiry_is_tried_again)
 {
     sma_state_vfs_set_hook(fail_at);
     open_people(&w);
@@ -318,12 +308,11 @@ static void a_failed_expiry_is_tried_again(void)
     run_for(&w, 5 * SECOND);
     CHECK_TEXT("0:no:expired;", resumed(&w, seq));
     sma_state_vfs_set_hook(NULL);
-    end_world(&w);
 }
 
 /* What stands in the row cannot be read any more: the request goes, and its run, and nobody
  * else's. */
-static void a_damaged_request_is_given_up(void)
+CASE(a_damaged_request_is_given_up)
 {
     for (int i = 0; i < 4; i++) {
         char id[64];
@@ -356,7 +345,7 @@ static void a_damaged_request_is_given_up(void)
     }
 }
 
-static void files_of_others_are_left_alone(void)
+CASE(files_of_others_are_left_alone)
 {
     char path[256];
     open_people(&w);
@@ -369,10 +358,9 @@ static void files_of_others_are_left_alone(void)
     restart_world(&w);
     CHECK(has_projection(&w, "0a1b2c3d"));
     CHECK(access(path, F_OK) != 0);
-    end_world(&w);
 }
 
-static void a_parked_run_follows_its_chat(void)
+CASE(a_parked_run_follows_its_chat)
 {
     open_people(&w);
     uint64_t seq = park(&w, "old", "1", one_command, 1);
@@ -400,10 +388,9 @@ static void a_parked_run_follows_its_chat(void)
     drop_kept(&w.test);
     CHECK_TEXT("Approved.", press(&w, "new", "boss", "p", button(&w, open_id(&w), 0, 'y')));
     CHECK_TEXT("0:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
-static void two_parked_chats_become_one(void)
+CASE(two_parked_chats_become_one)
 {
     open_people(&w);
     uint64_t first = park(&w, "old", "1", one_command, 1);
@@ -428,27 +415,6 @@ static void two_parked_chats_become_one(void)
     done(&w, first, "", NULL, 0);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, second));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(nobody_answers_and_it_expires);
-    RUN(what_was_decided_before_the_end_stays_decided);
-    RUN(zero_is_never);
-    RUN(the_clock_stands_while_the_service_is_down);
-    RUN(a_failed_delivery_starts_the_clock_too);
-    RUN(a_request_that_still_waits_to_be_sent_is_withdrawn);
-    RUN(a_restart_keeps_what_is_asked);
-    RUN(a_decision_that_was_not_handed_out_survives);
-    RUN(what_was_handed_out_is_not_handed_out_as_fresh_again);
-    RUN(a_run_parks_again);
-    RUN(a_failed_commit_changes_nothing_of_a_request);
-    RUN(a_press_after_the_time_decides_nothing);
-    RUN(a_failed_expiry_is_tried_again);
-    RUN(a_damaged_request_is_given_up);
-    RUN(files_of_others_are_left_alone);
-    RUN(a_parked_run_follows_its_chat);
-    RUN(two_parked_chats_become_one);
-    return check_summary();
-}
+CASES_MAIN

@@ -30,7 +30,7 @@ static void expect_open(uint64_t seq)
 }
 
 /* -- whose words ------------------------------------------------------------------------------- */
-static void words_decide_only_when_they_mean_the_card(void)
+CASE(words_decide_only_when_they_mean_the_card)
 {
     static const struct
     {
@@ -72,7 +72,7 @@ static void words_decide_only_when_they_mean_the_card(void)
 }
 
 /* The platform did not date the card: our clock did, which may be ahead of the platform's. */
-static void our_own_date_of_a_card_leaves_room_for_the_clocks(void)
+CASE(our_own_date_of_a_card_leaves_room_for_the_clocks)
 {
     static const int64_t after_ms[] = {-1000, 0, 4000, 6000};
     for (size_t i = 0; i < SMA_COUNT_OF(after_ms); i++) {
@@ -89,7 +89,7 @@ static void our_own_date_of_a_card_leaves_room_for_the_clocks(void)
 }
 
 /* What is known of the card survives: the next life compares with the same date. */
-static void the_date_of_a_card_outlives_the_program(void)
+CASE(the_date_of_a_card_outlives_the_program)
 {
     uint64_t seq = park_of_boss(CARD_MS);
     crash_world(&w);
@@ -108,7 +108,7 @@ static void the_date_of_a_card_outlives_the_program(void)
 /* -- below what -------------------------------------------------------------------------------- */
 /* Another chat's run asks something in the chat where the card stands: a "yes" below it may be the
  * answer to that. */
-static void what_we_say_below_the_card_takes_the_words(void)
+CASE(what_we_say_below_the_card_takes_the_words)
 {
     for (int life = 0; life < 2; life++) {
         uint64_t seq = park_of_boss(0);
@@ -146,7 +146,7 @@ static void what_we_say_below_the_card_takes_the_words(void)
 }
 
 /* -- what is not shown whole ------------------------------------------------------------------- */
-static void what_the_card_cuts_is_not_agreed_to_by_words(void)
+CASE(what_the_card_cuts_is_not_agreed_to_by_words)
 {
     static char title[2600];
     memset(title, 'x', sizeof title - 1);
@@ -175,11 +175,10 @@ static void say_agrees(const struct sma_judge *judge)
     judged->approval_id = sma_msg_dup(msg, judge->approval_id);
     judged->seems_to_agree = true;
     ask_as_agent(&w, msg);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_JUDGED_DONE));
+    expect_durable(&w, SMA_MSG_JUDGED_DONE);
 }
 
-static void a_model_that_wants_it_makes_no_consent(void)
+CASE(a_model_that_wants_it_makes_no_consent)
 {
     static const char *const words[] = {
         "I would never agree to that",
@@ -205,13 +204,4 @@ static void a_model_that_wants_it_makes_no_consent(void)
     }
 }
 
-int main(void)
-{
-    RUN(words_decide_only_when_they_mean_the_card);
-    RUN(our_own_date_of_a_card_leaves_room_for_the_clocks);
-    RUN(the_date_of_a_card_outlives_the_program);
-    RUN(what_we_say_below_the_card_takes_the_words);
-    RUN(what_the_card_cuts_is_not_agreed_to_by_words);
-    RUN(a_model_that_wants_it_makes_no_consent);
-    return check_summary();
-}
+CASES_MAIN

@@ -35,7 +35,9 @@ static uint64_t say_and_see(const char *id)
     return accepted(&w.test).seq;
 }
 
-static void it_is_told_at_once_when_the_question_is_there(void)
+AFTER_EACH(end_world(&w))
+
+CASE(it_is_told_at_once_when_the_question_is_there)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -60,10 +62,9 @@ static void it_is_told_at_once_when_the_question_is_there(void)
     run(&w);
     CHECK_INT(SMA_RUN_DONE, state_told(NULL));
     CHECK_INT(SMA_RUN_DONE, state_told(NULL));
-    end_world(&w);
 }
 
-static void it_is_told_when_the_question_comes(void)
+CASE(it_is_told_when_the_question_comes)
 {
     open_people(&w);
     uint64_t seq = say_and_see("1"), behind = say_and_see("2");
@@ -78,10 +79,9 @@ static void it_is_told_when_the_question_comes(void)
     command(&w, "a", "3", SMA_CONTROL_STOP);
     run(&w);
     CHECK_INT(SMA_RUN_CANCELLED, state_told(NULL));
-    end_world(&w);
 }
 
-static void other_chats_are_not_concerned(void)
+CASE(other_chats_are_not_concerned)
 {
     open_people(&w);
     (void)park(&w, "a", "1", one_command, 1);
@@ -94,13 +94,10 @@ static void other_chats_are_not_concerned(void)
     uint64_t behind = accepted(&w.test).seq;
     ask_result(behind, true, false);
     CHECK_INT(-1, state_told(NULL));
-    end_world(&w);
 }
 
 int main(void)
 {
-    RUN(it_is_told_at_once_when_the_question_is_there);
-    RUN(it_is_told_when_the_question_comes);
-    RUN(other_chats_are_not_concerned);
+    check_run_cases(NULL);
     return 0;
 }

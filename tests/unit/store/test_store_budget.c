@@ -47,13 +47,14 @@ static uint64_t begins(const char *chat, const char *id, const char *user)
 static void ends(uint64_t seq, uint64_t tokens)
 {
     use_done(&w, seq, tokens, SMA_OUTCOME_OK);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     check_shares(&w);
 }
 
+AFTER_EACH(end_world(&w))
+
 /* -- over it ----------------------------------------------------------------------------------- */
-static void what_is_over_is_recorded_and_told_once(void)
+CASE(what_is_over_is_recorded_and_told_once)
 {
     begin_world(&(struct sma_config_budgets){.person.tokens_day = 10000}, 0);
     ends(begins("a", "1", "u1"), 10000);
@@ -69,10 +70,9 @@ static void what_is_over_is_recorded_and_told_once(void)
     refused("a", "6", "u1", SMA_BUDGET_PERSON); /* told before the crash */
     CHECK_TEXT("", said(&w));
     check_spent(&w);
-    end_world(&w);
 }
 
-static void each_scope_and_each_kind_counts(void)
+CASE(each_scope_and_each_kind_counts)
 {
     const struct
     {
@@ -101,28 +101,25 @@ static void each_scope_and_each_kind_counts(void)
     }
 }
 
-static void commands_still_work_and_tell_what_is_left(void)
+CASE(commands_still_work_and_tell_what_is_left)
 {
     begin_world(&(struct sma_config_budgets){.person = {.tokens_day = 1000, .runs_month = 1}}, 0);
     ends(begins("a", "1", NULL), 400);
     refused("a", "2", NULL, SMA_BUDGET_PERSON);
     CHECK(strstr(said(&w), "this month is used up (number of tasks)") != NULL);
     command(&w, "a", "3", SMA_CONTROL_USAGE);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     const char *text = said(&w);
     CHECK(strstr(text, "This chat: today 1 requests and 400 tokens") != NULL);
     CHECK(strstr(text, "You: today 1 requests and 400 tokens") != NULL);
     CHECK(strstr(text, "Your budget for today: 600 of 1000 left (tokens)") != NULL);
     CHECK(strstr(text, "Your budget for this month: 0 of 1 left (number of tasks)") != NULL);
     command(&w, "a", "4", SMA_CONTROL_STOP);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    end_world(&w);
+    expect_accepted(&w);
 }
 
 /* It is a message like any other, and over a budget the conversation stays as it is. */
-static void a_retry_counts_as_the_message_that_it_is(void)
+CASE(a_retry_counts_as_the_message_that_it_is)
 {
     for (int has_budget = 0; has_budget <= 1; has_budget++) {
         begin_world(has_budget ? &(struct sma_config_budgets){.person.runs_day = 2} : NULL,
@@ -145,7 +142,7 @@ static void a_retry_counts_as_the_message_that_it_is(void)
     }
 }
 
-static void owners_are_exempt_if_they_want(void)
+CASE(owners_are_exempt_if_they_want)
 {
     begin_world(&(struct sma_config_budgets){.total.runs_day = 1, .exempts_owners = true}, 0);
     w.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\"]}}";
@@ -158,11 +155,10 @@ static void owners_are_exempt_if_they_want(void)
     w.config.budgets.exempts_owners = false;
     reload(&w);
     refused("b", "5", "boss", SMA_BUDGET_TOTAL);
-    end_world(&w);
 }
 
 /* -- shares ------------------------------------------------------------------------------------ */
-static void messages_at_once_share_what_there_is(void)
+CASE(messages_at_once_share_what_there_is)
 {
     begin_world(&(struct sma_config_budgets){.total.tokens_day = 5000}, 0);
     uint64_t first = begins("a", "1", "u1"); /* 2000 each, the last one what is left */
@@ -179,10 +175,9 @@ static void messages_at_once_share_what_there_is(void)
     ends(fourth, 500);
     CHECK_INT(0, (long long)w.store->budget->total.sum.tokens);
     check_spent(&w);
-    end_world(&w);
 }
 
-static void a_share_shrinks_by_what_is_used(void)
+CASE(a_share_shrinks_by_what_is_used)
 {
     begin_world(&(struct sma_config_budgets){.chat = {.tokens_day = 100000, .runs_day = 5}}, 0);
     uint64_t seq = begins("a", "1", NULL);
@@ -207,10 +202,9 @@ static void a_share_shrinks_by_what_is_used(void)
     CHECK_INT(0, (long long)ask_db(&w, "SELECT count(*) FROM shares"));
     CHECK_INT(1, (long long)ask_db(&w, "SELECT runs FROM spent WHERE scope=2"));
     check_spent(&w);
-    end_world(&w);
 }
 
-static void a_chat_reserves_what_its_runs_usually_take(void)
+CASE(a_chat_reserves_what_its_runs_usually_take)
 {
     begin_world(&(struct sma_config_budgets){.chat.tokens_day = 100000}, 0);
     ends(begins("a", "1", NULL), 20000);
@@ -220,10 +214,9 @@ static void a_chat_reserves_what_its_runs_usually_take(void)
     uint64_t other = begins("b", "3", NULL); /* nothing is known of it: as others */
     CHECK_INT(20000, (long long)w.store->budget->total.sum.tokens);
     ends(other, 5);
-    end_world(&w);
 }
 
-static void what_is_cancelled_gives_its_share_back(void)
+CASE(what_is_cancelled_gives_its_share_back)
 {
     begin_world(&(struct sma_config_budgets){.person.runs_day = 3}, 0);
     uint64_t seq = begins("a", "1", NULL);
@@ -232,8 +225,7 @@ static void what_is_cancelled_gives_its_share_back(void)
     refused("a", "4", NULL, SMA_BUDGET_PERSON);
     CHECK_INT(3, (long long)w.store->budget->total.sum.runs);
     command(&w, "a", "5", SMA_CONTROL_STOP);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(0, (long long)w.store->budget->total.sum.runs);
     check_shares(&w);
     use_done(&w, seq, 300, SMA_OUTCOME_CANCELLED); /* what it had used by then, told later */
@@ -243,10 +235,9 @@ static void what_is_cancelled_gives_its_share_back(void)
     drop_kept(&w.agent);
     (void)begins("a", "6", NULL);
     check_shares(&w);
-    end_world(&w);
 }
 
-static void collected_messages_are_one_run(void)
+CASE(collected_messages_are_one_run)
 {
     begin_world(&(struct sma_config_budgets){.person.runs_day = 10}, 0);
     w.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -264,10 +255,9 @@ static void collected_messages_are_one_run(void)
     CHECK(rest != 0);
     ends(rest, 10);
     CHECK_INT(2, (long long)ask_db(&w, "SELECT runs FROM spent WHERE scope=4"));
-    end_world(&w);
 }
 
-static void a_run_that_goes_over_is_told_with_its_step(void)
+CASE(a_run_that_goes_over_is_told_with_its_step)
 {
     begin_world(&(struct sma_config_budgets){.chat.tokens_day = 10000}, 0);
     uint64_t seq = begins("a", "1", NULL);
@@ -285,10 +275,9 @@ static void a_run_that_goes_over_is_told_with_its_step(void)
     CHECK(msg != NULL);
     CHECK_INT(SMA_BUDGET_CHAT, SMA_MSG_BODY(msg, struct sma_run_order)->over.scope);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void what_others_have_reserved_is_theirs(void)
+CASE(what_others_have_reserved_is_theirs)
 {
     begin_world(&(struct sma_config_budgets){.total.tokens_day = 4000}, 0);
     uint64_t first = begins("a", "1", "u1"), second = begins("b", "2", "u2");
@@ -303,11 +292,10 @@ static void what_others_have_reserved_is_theirs(void)
     run(&w);
     CHECK_INT(SMA_BUDGET_NONE, step_over(&w).scope);
     ends(second, 0);
-    end_world(&w);
 }
 
 /* One sync, as without budgets; so many more rows are written. */
-static void a_batch_has_one_sync(void)
+CASE(a_batch_has_one_sync)
 {
     struct sma_state_counts before, after;
     begin_world(&(struct sma_config_budgets){.person.tokens_day = 100000}, 0);
@@ -324,11 +312,10 @@ static void a_batch_has_one_sync(void)
     CHECK_INT((long long)(after.commits - before.commits),
               (long long)(after.wal_syncs - before.wal_syncs));
     CHECK_INT(7, (long long)ask_db(&w, "SELECT count(*) FROM shares"));
-    end_world(&w);
 }
 
 /* /compact asks the model, too. */
-static void a_command_that_runs_needs_a_share(void)
+CASE(a_command_that_runs_needs_a_share)
 {
     begin_world(&(struct sma_config_budgets){.person.runs_day = 1}, 0);
     ends(begins("a", "1", NULL), 10);
@@ -337,11 +324,10 @@ static void a_command_that_runs_needs_a_share(void)
     struct sma_accepted answer = accepted(&w.test);
     CHECK_INT(SMA_VERDICT_BUSY, answer.verdict);
     CHECK_INT(SMA_BUDGET_RUNS, answer.over.kind);
-    end_world(&w);
 }
 
 /* -- clocks ------------------------------------------------------------------------------------ */
-static void a_day_ends_at_local_midnight(void)
+CASE(a_day_ends_at_local_midnight)
 {
     set_zone("Asia/Shanghai");
     begin_world(&(struct sma_config_budgets){.chat.runs_day = 1}, 0);
@@ -364,7 +350,7 @@ static void a_day_ends_at_local_midnight(void)
     set_zone("UTC");
 }
 
-static void a_month_is_one_of_the_calendar(void)
+CASE(a_month_is_one_of_the_calendar)
 {
     set_zone("America/Sao_Paulo");
     begin_world(&(struct sma_config_budgets){.chat.tokens_month = 3000}, 0);
@@ -381,7 +367,7 @@ static void a_month_is_one_of_the_calendar(void)
     set_zone("UTC");
 }
 
-static void a_day_of_another_length_is_one_day(void)
+CASE(a_day_of_another_length_is_one_day)
 {
     const struct
     {
@@ -412,7 +398,7 @@ static void a_day_of_another_length_is_one_day(void)
     set_zone("UTC");
 }
 
-static void a_run_over_midnight_counts_where_it_ends(void)
+CASE(a_run_over_midnight_counts_where_it_ends)
 {
     begin_world(&(struct sma_config_budgets){.chat = {.tokens_day = 5000, .runs_day = 1}}, 0);
     set_clock(&w, 2026, 11, 23, 23, 59);
@@ -423,11 +409,10 @@ static void a_run_over_midnight_counts_where_it_ends(void)
     ends(seq, 100);
     CHECK_INT(1, (long long)ask_db(&w, "SELECT count(*) FROM spent WHERE scope=4"));
     refused("a", "3", NULL, SMA_BUDGET_CHAT);
-    end_world(&w);
 }
 
 /* -- the configuration ------------------------------------------------------------------------- */
-static void without_budgets_nothing_is_written(void)
+CASE(without_budgets_nothing_is_written)
 {
     begin_world(NULL, 0);
     ends(begins("a", "1", NULL), 1000);
@@ -442,10 +427,9 @@ static void without_budgets_nothing_is_written(void)
         SMA_SQL_SPENT_FILL_PLATFORMS};
     for (size_t i = 0; i < SMA_COUNT_OF(statements); i++)
         CHECK(w.store->state->statements[statements[i]] == NULL);
-    end_world(&w);
 }
 
-static void what_was_used_before_counts(void)
+CASE(what_was_used_before_counts)
 {
     begin_world(NULL, 0);
     ends(begins("a", "1", "u1"), 1000);
@@ -470,11 +454,10 @@ static void what_was_used_before_counts(void)
                                           "name='test:u1'"));
     ends(begins("a", "8", "u1"), 900);
     refused("a", "9", "u1", SMA_BUDGET_PERSON);
-    end_world(&w);
 }
 
 /* The table is filled by the transaction that brings usage: that stands in both. */
-static void usage_that_comes_with_the_budgets_counts_once(void)
+CASE(usage_that_comes_with_the_budgets_counts_once)
 {
     begin_world(NULL, 0);
     uint64_t first = begins("a", "1", "u1"), second = begins("b", "2", "u2");
@@ -488,11 +471,10 @@ static void usage_that_comes_with_the_budgets_counts_once(void)
     check_spent(&w);
     CHECK_INT(578, (long long)ask_db(&w, "SELECT tokens FROM spent WHERE scope=4"));
     CHECK_INT(1, (long long)ask_db(&w, "SELECT runs FROM spent WHERE scope=4"));
-    end_world(&w);
 }
 
 /* What came to the queue by another way than the door: paired, judged, from before the budgets. */
-static void what_waits_without_a_share_asks_when_its_turn_comes(void)
+CASE(what_waits_without_a_share_asks_when_its_turn_comes)
 {
     begin_world(NULL, 0);
     uint64_t first = begins("a", "1", "u1");
@@ -515,10 +497,9 @@ static void what_waits_without_a_share_asks_when_its_turn_comes(void)
     reload(&w);
     ends(begins("a", "4", "u1"), 10);
     check_spent(&w);
-    end_world(&w);
 }
 
-static void a_limit_that_is_raised_is_told_anew(void)
+CASE(a_limit_that_is_raised_is_told_anew)
 {
     begin_world(&(struct sma_config_budgets){.chat.runs_day = 1}, 0);
     ends(begins("a", "1", NULL), 10);
@@ -532,11 +513,10 @@ static void a_limit_that_is_raised_is_told_anew(void)
     w.config.budgets = (struct sma_config_budgets){0};
     reload(&w);
     ends(begins("a", "5", NULL), 10);
-    end_world(&w);
 }
 
 /* -- too fast ---------------------------------------------------------------------------------- */
-static void a_person_has_so_many_messages_a_minute(void)
+CASE(a_person_has_so_many_messages_a_minute)
 {
     begin_world(NULL, 3);
     for (unsigned i = 0; i < 3; i++) {
@@ -554,17 +534,15 @@ static void a_person_has_so_many_messages_a_minute(void)
     CHECK_TEXT("", said(&w));
     ends(begins("a", "6", "u2"), 1); /* others may */
     command(&w, "a", "7", SMA_CONTROL_STATUS);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     (void)said(&w);
     run_for(&w, answer.retry_after_ms * UINT64_C(1000000));
     ends(begins("a", "8", "u1"), 1);
     CHECK_INT(0, (long long)ask_db(&w, "SELECT count(*) FROM spent"));
-    end_world(&w);
 }
 
 /* Never more than the limit in any minute, whatever the rhythm. */
-static void no_minute_has_more(void)
+CASE(no_minute_has_more)
 {
     uint64_t taken[400], state = 7;
     unsigned count = 0;
@@ -585,12 +563,11 @@ static void no_minute_has_more(void)
         drop_kept(&w.dispatcher);
     }
     CHECK(count > 100);
-    end_world(&w);
 }
 
 /* -- many -------------------------------------------------------------------------------------- */
 #define AT_ONCE 50u
-static void ten_thousand_people_have_a_budget_each(void)
+CASE(ten_thousand_people_have_a_budget_each)
 {
     const unsigned count = 10000;
     begin_world(&(struct sma_config_budgets){.person = {.tokens_day = 100, .tokens_month = 1000},
@@ -618,7 +595,6 @@ static void ten_thousand_people_have_a_budget_each(void)
     CHECK_INT(count, (long long)ask_db(&w, "SELECT count(*) FROM spent WHERE scope=1"));
     CHECK_INT(count * 100, (long long)ask_db(&w, "SELECT tokens FROM spent WHERE scope=4"));
     refused("h", "again", "u4711", SMA_BUDGET_PERSON);
-    end_world(&w);
 }
 
 /* -- damage ------------------------------------------------------------------------------------ */
@@ -628,7 +604,7 @@ static void damage(const char *sql)
 }
 
 /* A row of shares that no program has written costs its own message at most. */
-static void a_damaged_share_costs_nobody_else(void)
+CASE(a_damaged_share_costs_nobody_else)
 {
     static const char *const damages[] = {
         "UPDATE shares SET tokens=-1,cost=-1,runs=-1 WHERE person='test:u1'",
@@ -642,11 +618,9 @@ static void a_damaged_share_costs_nobody_else(void)
         restart_world(&w);
         CHECK(run_seq(&w) == first && run_seq(&w) == second);
         use_done(&w, second, 100, SMA_OUTCOME_OK);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+        expect_durable(&w, SMA_MSG_DONE_DONE);
         use_done(&w, first, 100, SMA_OUTCOME_OK);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+        expect_durable(&w, SMA_MSG_DONE_DONE);
         check_shares(&w);
         ends(begins("b", "3", "u2"), 10);
         end_world(&w);
@@ -654,7 +628,7 @@ static void a_damaged_share_costs_nobody_else(void)
 }
 
 /* Nor does a row of what was spent, or a server that counts without end. */
-static void a_damaged_sum_costs_nobody_else(void)
+CASE(a_damaged_sum_costs_nobody_else)
 {
     begin_world(&(struct sma_config_budgets){.person.tokens_month = 1000000,
                                              .total.tokens_month = INT64_C(1) << 60},
@@ -667,39 +641,11 @@ static void a_damaged_sum_costs_nobody_else(void)
     damage("UPDATE spent SET tokens=9223372036854775807,cost=-5,runs=9223372036854775807 "
            "WHERE name='test:u1'");
     ends(begins("b", "5", "u2"), 10);
-    end_world(&w);
 }
 
 int main(void)
 {
     set_zone("UTC");
-    RUN(what_is_over_is_recorded_and_told_once);
-    RUN(each_scope_and_each_kind_counts);
-    RUN(commands_still_work_and_tell_what_is_left);
-    RUN(a_retry_counts_as_the_message_that_it_is);
-    RUN(owners_are_exempt_if_they_want);
-    RUN(messages_at_once_share_what_there_is);
-    RUN(a_share_shrinks_by_what_is_used);
-    RUN(a_chat_reserves_what_its_runs_usually_take);
-    RUN(what_is_cancelled_gives_its_share_back);
-    RUN(collected_messages_are_one_run);
-    RUN(a_run_that_goes_over_is_told_with_its_step);
-    RUN(what_others_have_reserved_is_theirs);
-    RUN(a_batch_has_one_sync);
-    RUN(a_command_that_runs_needs_a_share);
-    RUN(a_day_ends_at_local_midnight);
-    RUN(a_month_is_one_of_the_calendar);
-    RUN(a_day_of_another_length_is_one_day);
-    RUN(a_run_over_midnight_counts_where_it_ends);
-    RUN(without_budgets_nothing_is_written);
-    RUN(what_was_used_before_counts);
-    RUN(usage_that_comes_with_the_budgets_counts_once);
-    RUN(what_waits_without_a_share_asks_when_its_turn_comes);
-    RUN(a_limit_that_is_raised_is_told_anew);
-    RUN(a_damaged_share_costs_nobody_else);
-    RUN(a_damaged_sum_costs_nobody_else);
-    RUN(a_person_has_so_many_messages_a_minute);
-    RUN(no_minute_has_more);
-    RUN(ten_thousand_people_have_a_budget_each);
+    check_run_cases(NULL);
     return check_summary();
 }

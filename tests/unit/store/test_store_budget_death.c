@@ -34,8 +34,7 @@ static bool work(void)
         check_shares(&w);
     }
     use_done(&w, seq, DONE_TOKENS, SMA_OUTCOME_OK);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     heard->done++;
     check_shares(&w);
     return true;

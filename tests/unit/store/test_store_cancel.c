@@ -56,7 +56,9 @@ static void check_told(const char *text)
     CHECK(is_told);
 }
 
-static void the_run_in_the_agent_ends_and_the_next_begins(void)
+AFTER_EACH(end_world(&w))
+
+CASE(the_run_in_the_agent_ends_and_the_next_begins)
 {
     open_people(&w);
     uint64_t first = say_and_see("a", "1"), second = say_and_see("a", "2");
@@ -75,10 +77,9 @@ static void the_run_in_the_agent_ends_and_the_next_begins(void)
     run(&w);
     CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_STEP_DONE));
     CHECK_INT(SMA_ROW_RUNNING, state_of(second));
-    end_world(&w);
 }
 
-static void a_waiting_message_leaves_the_queue_and_others_stay(void)
+CASE(a_waiting_message_leaves_the_queue_and_others_stay)
 {
     open_people(&w);
     uint64_t first = say_and_see("a", "1"), second = say_and_see("a", "2");
@@ -92,10 +93,9 @@ static void a_waiting_message_leaves_the_queue_and_others_stay(void)
     done(&w, first, "one", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == third);
-    end_world(&w);
 }
 
-static void a_run_that_asks_ends_with_its_question(void)
+CASE(a_run_that_asks_ends_with_its_question)
 {
     char id[64];
     open_people(&w);
@@ -107,10 +107,9 @@ static void a_run_that_asks_ends_with_its_question(void)
     CHECK_INT(0, w.store->consent->count);
     uint64_t next = say_and_see("a", "2");
     CHECK(run_seq(&w) == next); /* the chat is free */
-    end_world(&w);
 }
 
-static void a_decided_run_that_waits_for_its_slot_does_not_start(void)
+CASE(a_decided_run_that_waits_for_its_slot_does_not_start)
 {
     open_people(&w);
     uint64_t seq = park(&w, "a", "1", one_command, 1);
@@ -121,10 +120,9 @@ static void a_decided_run_that_waits_for_its_slot_does_not_start(void)
     done(&w, other, "", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void a_run_that_waits_for_a_model_waits_no_more(void)
+CASE(a_run_that_waits_for_a_model_waits_no_more)
 {
     open_people(&w);
     uint64_t seq = say_and_see("a", "1");
@@ -139,10 +137,9 @@ static void a_run_that_waits_for_a_model_waits_no_more(void)
     CHECK(run_seq(&w) == 0);
     uint64_t next = say_and_see("a", "2");
     CHECK(run_seq(&w) == next);
-    end_world(&w);
 }
 
-static void what_is_over_stays_as_it_was(void)
+CASE(what_is_over_stays_as_it_was)
 {
     char text[512];
     open_people(&w);
@@ -156,7 +153,6 @@ static void what_is_over_stays_as_it_was(void)
     CHECK_INT(404, cancel(seq + 1000, NULL));
     CHECK_INT(404, decide(&w, &(struct sma_decide){.kind = SMA_DECIDE_CANCEL, .id = SMA_STR("1x")},
                           NULL));
-    end_world(&w);
 }
 
 /* -- chats ------------------------------------------------------------------------------------- */
@@ -175,7 +171,7 @@ static const char *chats(uint32_t limit, uint64_t before)
     return json;
 }
 
-static void chats_are_listed_page_by_page(void)
+CASE(chats_are_listed_page_by_page)
 {
     open_people(&w);
     CHECK_TEXT("{\"chats\":[]}", chats(10, 0));
@@ -198,17 +194,10 @@ static void chats_are_listed_page_by_page(void)
     json = chats(1, strtoull(next + strlen("],\"next\":\""), NULL, 10));
     CHECK(strstr(json, "test:chat:a") != NULL && strstr(json, "test:chat:b") == NULL);
     CHECK(strstr(json, "\"next\"") == NULL);
-    end_world(&w);
 }
 
 int main(void)
 {
-    RUN(the_run_in_the_agent_ends_and_the_next_begins);
-    RUN(a_waiting_message_leaves_the_queue_and_others_stay);
-    RUN(a_run_that_asks_ends_with_its_question);
-    RUN(a_decided_run_that_waits_for_its_slot_does_not_start);
-    RUN(a_run_that_waits_for_a_model_waits_no_more);
-    RUN(what_is_over_stays_as_it_was);
-    RUN(chats_are_listed_page_by_page);
+    check_run_cases(NULL);
     return 0;
 }

@@ -82,8 +82,7 @@ static uint64_t take_slot(void)
 static void end_run(uint64_t seq)
 {
     done(&w, seq, "all done", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
 }
 
 static void expect_run(uint64_t seq, const char *text)
@@ -101,8 +100,10 @@ static size_t lines_with(const char *text)
     return count_of(history(&w, "test%3Achat%3Aa"), text);
 }
 
+AFTER_EACH(end_world(&w))
+
 /* -- before the run ---------------------------------------------------------------------------- */
-static void an_edited_message_is_answered_as_it_reads_now(void)
+CASE(an_edited_message_is_answered_as_it_reads_now)
 {
     for (int is_crash = 0; is_crash < 2; is_crash++) {
         begin_world(SMA_QUEUE_SERIAL);
@@ -123,7 +124,7 @@ static void an_edited_message_is_answered_as_it_reads_now(void)
     }
 }
 
-static void a_recalled_message_is_withdrawn(void)
+CASE(a_recalled_message_is_withdrawn)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t slot = take_slot(), seq = say_in("a", "1", "oh no"),
@@ -138,10 +139,38 @@ static void a_recalled_message_is_withdrawn(void)
     CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
     CHECK_INT(1, (int)lines_with("[withdrawn]"));
     CHECK_INT(1, (int)lines_with("\"recallOf\":\"1\""));
-    end_world(&w);
 }
 
-static void nobody_edits_what_another_has_said(void)
+/* Chatter was only recorded; then the platform sends a copy that mentions us. */
+static struct sma_accepted chat_about(const char *id, const char *text, uint8_t addressed)
+{
+    return say_it(&(struct saying){
+        .chat = "a", .id = id, .text = text, .is_group = true, .addressed = addressed});
+}
+
+CASE(a_copy_that_speaks_to_us_brings_nothing_back)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    struct sma_accepted gone = chat_about("1", "oh no", SMA_ADDRESSED_NONE),
+                        anew = chat_about("2", "tree o'clock", SMA_ADDRESSED_NONE),
+                        kept = chat_about("3", "hello", SMA_ADDRESSED_NONE);
+    CHECK_INT(SMA_VERDICT_IGNORED, gone.verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, recall("r1", "1").verdict);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, edit("e1", "2", "three o'clock").verdict);
+    for (int is_again = 0; is_again < 2; is_again++) {
+        struct sma_accepted copy = chat_about("1", "oh no", SMA_ADDRESSED_MENTION);
+        CHECK_INT(SMA_VERDICT_DUPLICATE, copy.verdict);
+        CHECK(copy.seq == gone.seq);
+        crash_world(&w);
+    }
+    CHECK_INT(SMA_VERDICT_ACCEPTED, chat_about("2", "tree o'clock", SMA_ADDRESSED_MENTION).verdict);
+    expect_run(anew.seq, "three o'clock");
+    end_run(anew.seq);
+    CHECK_INT(SMA_VERDICT_ACCEPTED, chat_about("3", "hello", SMA_ADDRESSED_MENTION).verdict);
+    expect_run(kept.seq, "hello");
+}
+
+CASE(nobody_edits_what_another_has_said)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t slot = take_slot(), seq = say_in("a", "1", "hello");
@@ -150,11 +179,10 @@ static void nobody_edits_what_another_has_said(void)
     end_run(slot);
     expect_run(seq, "hello");
     CHECK_INT(0, (int)lines_with("delete it all"));
-    end_world(&w);
 }
 
 /* Link previews come as edits, too; and what nobody knows leaves nothing behind. */
-static void the_same_text_and_unknown_messages_are_nothing(void)
+CASE(the_same_text_and_unknown_messages_are_nothing)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t slot = take_slot(), seq = say_in("a", "1", "hello");
@@ -164,10 +192,9 @@ static void the_same_text_and_unknown_messages_are_nothing(void)
     end_run(slot);
     expect_run(seq, "hello");
     CHECK_INT(1, (int)lines_with("\"text\""));
-    end_world(&w);
 }
 
-static void a_picture_that_is_being_fetched_keeps_its_new_words(void)
+CASE(a_picture_that_is_being_fetched_keeps_its_new_words)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq = say_it(&(struct saying){
@@ -177,10 +204,9 @@ static void a_picture_that_is_being_fetched_keeps_its_new_words(void)
     CHECK(prepare(&w, SMA_ROLE_UNKNOWN, "") == seq);
     run(&w);
     expect_run(seq, "this one");
-    end_world(&w);
 }
 
-static void a_recalled_picture_is_not_waited_for(void)
+CASE(a_recalled_picture_is_not_waited_for)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq =
@@ -193,11 +219,10 @@ static void a_recalled_picture_is_not_waited_for(void)
     CHECK(prepare(&w, SMA_ROLE_UNKNOWN, "") == seq); /* too late: nobody wants it */
     run(&w);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
 /* One piece goes, the others stay; of the first its words go. */
-static void a_recalled_piece_leaves_its_album(void)
+CASE(a_recalled_piece_leaves_its_album)
 {
     for (int is_first = 0; is_first < 2; is_first++) {
         begin_world(SMA_QUEUE_SERIAL);
@@ -219,7 +244,7 @@ static void a_recalled_piece_leaves_its_album(void)
 }
 
 /* Not every platform says in which topic the message was. */
-static void a_recall_finds_the_topic_of_its_message(void)
+CASE(a_recall_finds_the_topic_of_its_message)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t slot = take_slot(), seq = say_in("a:topic:7", "1", "oh no");
@@ -229,7 +254,6 @@ static void a_recall_finds_the_topic_of_its_message(void)
     CHECK_INT(SMA_RUN_CANCELLED, state_of(seq));
     end_run(slot);
     expect_run(other, "hello");
-    end_world(&w);
 }
 
 /* -- later ------------------------------------------------------------------------------------- */
@@ -272,7 +296,7 @@ static int step_with(uint64_t seq, uint32_t number, uint64_t added)
 }
 
 /* In every mode: it is a correction, no further request. */
-static void an_open_run_is_told_of_an_edit_and_a_recall(void)
+CASE(an_open_run_is_told_of_an_edit_and_a_recall)
 {
     for (uint8_t mode = SMA_QUEUE_SERIAL; mode <= SMA_QUEUE_STEER; mode++) {
         begin_world(mode);
@@ -291,7 +315,7 @@ static void an_open_run_is_told_of_an_edit_and_a_recall(void)
     }
 }
 
-static void an_edit_of_what_was_answered_comes_with_the_next_request(void)
+CASE(an_edit_of_what_was_answered_comes_with_the_next_request)
 {
     for (int is_crash = 0; is_crash < 2; is_crash++) {
         begin_world(SMA_QUEUE_SERIAL);
@@ -316,7 +340,7 @@ static void an_edit_of_what_was_answered_comes_with_the_next_request(void)
 }
 
 /* Mended, and asked again: nothing is under way, and the model reads it as it is now. */
-static void an_edited_message_is_answered_again(void)
+CASE(an_edited_message_is_answered_again)
 {
     begin_world(SMA_QUEUE_SERIAL);
     end_run(begin_run("1", "three"));
@@ -337,10 +361,9 @@ static void an_edited_message_is_answered_again(void)
     sma_msg_destroy(msg);
     end_run(seq);
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
-static void what_the_run_did_not_hear_comes_with_the_next_one(void)
+CASE(what_the_run_did_not_hear_comes_with_the_next_one)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq = begin_run("1", "three");
@@ -357,10 +380,9 @@ static void what_the_run_did_not_hear_comes_with_the_next_one(void)
     sma_msg_destroy(msg);
     end_run(next);
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
-static void what_was_answered_is_not_withdrawn(void)
+CASE(what_was_answered_is_not_withdrawn)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq = begin_run("1", "three");
@@ -369,11 +391,10 @@ static void what_was_answered_is_not_withdrawn(void)
     CHECK_INT(SMA_RUN_DONE, state_of(seq));
     CHECK_INT(1, (int)lines_with("[withdrawn]"));
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
 /* The agent may have it in a request by now: it hears of the edit instead. */
-static void an_addition_that_was_told_is_edited_by_a_note(void)
+CASE(an_addition_that_was_told_is_edited_by_a_note)
 {
     begin_world(SMA_QUEUE_STEER);
     uint64_t seq = begin_run("1", "look"), added = say_in("a", "2", "at tree");
@@ -384,10 +405,9 @@ static void an_addition_that_was_told_is_edited_by_a_note(void)
     CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 2, note));
     end_run(seq);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void an_addition_that_was_told_is_taken_back(void)
+CASE(an_addition_that_was_told_is_taken_back)
 {
     begin_world(SMA_QUEUE_STEER);
     uint64_t seq = begin_run("1", "look"), added = say_in("a", "2", "at it all");
@@ -399,11 +419,10 @@ static void an_addition_that_was_told_is_taken_back(void)
     CHECK_INT(SMA_RUN_CANCELLED, state_of(added));
     end_run(seq);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
 /* Others may ask something first: they are told nothing, and lose no right by it. */
-static void a_note_waits_for_its_author(void)
+CASE(a_note_waits_for_its_author)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq = begin_run("1", "three");
@@ -418,28 +437,62 @@ static void a_note_waits_for_its_author(void)
     CHECK_INT(0, count_kept(&w.agent, SMA_MSG_STEER));
     end_run(other);
     CHECK_INT(1, w.store->runs->note_count);
-    end_world(&w);
 }
 
-static void so_many_notes_wait_and_no_more(void)
+/* A live location changes sixty times between two messages: the newest state is told, once, and
+ * another message's change is told, too, whatever came behind it. */
+CASE(the_newest_state_of_each_message_is_told_once)
 {
     begin_world(SMA_QUEUE_SERIAL);
     uint64_t seq = begin_run("1", "three");
     end_run(seq);
-    for (int i = 0; i < STORE_NOTE_COUNT_MAX + 10; i++) {
+    seq = begin_run("2", "here");
+    end_run(seq);
+    (void)edit("e0", "1", "four");
+    for (int i = 0; i < 600; i++) {
         char id[16], text[16];
-        snprintf(id, sizeof id, "e%d", i);
-        snprintf(text, sizeof text, "text %d", i);
-        (void)edit(id, "1", text);
+        snprintf(id, sizeof id, "l%d", i);
+        snprintf(text, sizeof text, "place %d", i);
+        (void)edit(id, "2", text);
+    }
+    CHECK_INT(2, w.store->runs->note_count);
+    CHECK_INT(2, (int)sma_state_open_count(w.store->state));
+    restart_world(&w); /* and so it is after a start */
+    CHECK_INT(2, w.store->runs->note_count);
+    (void)edit("l600", "2", "place 600");
+    CHECK_INT(2, w.store->runs->note_count);
+    say(&w, "a", "3", "where am I now?");
+    run(&w);
+    struct sma_msg *msg = next_run(&w);
+    CHECK(msg != NULL);
+    const struct sma_run_order *order = SMA_MSG_BODY(msg, struct sma_run_order);
+    CHECK_INT(2, (int)order->collected_count);
+    CHECK_STR("four", order->collected[0].text);
+    CHECK_STR("place 600", order->collected[1].text);
+    sma_msg_destroy(msg);
+}
+
+CASE(so_many_notes_wait_and_no_more)
+{
+    begin_world(SMA_QUEUE_SERIAL);
+    for (int i = 0; i < STORE_NOTE_COUNT_MAX + 10; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i + 1);
+        end_run(begin_run(id, "words"));
+    }
+    for (int i = 0; i < STORE_NOTE_COUNT_MAX + 10; i++) {
+        char id[16], note[16];
+        snprintf(id, sizeof id, "%d", i + 1);
+        snprintf(note, sizeof note, "e%d", i);
+        (void)edit(note, id, "other words");
     }
     CHECK_INT(STORE_NOTE_COUNT_MAX, w.store->runs->note_count);
     CHECK_INT(STORE_NOTE_COUNT_MAX, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
 /* -- consent ----------------------------------------------------------------------------------- */
 /* The run waits for consent; what its person writes anew decides nothing. */
-static void an_edit_is_never_consent(void)
+CASE(an_edit_is_never_consent)
 {
     begin_world(SMA_QUEUE_STEER);
     uint64_t seq = begin_run("1", "delete it");
@@ -452,11 +505,10 @@ static void an_edit_is_never_consent(void)
     CHECK_INT(SMA_RUN_PARKED, state_of(seq));
     CHECK_INT(0, count_kept(&w.agent, SMA_MSG_JUDGE));
     CHECK_INT(0, count_kept(&w.agent, SMA_MSG_RUN));
-    end_world(&w);
 }
 
 /* Words that the agent reads as a possible answer stay what they were, over a restart, too. */
-static void words_that_may_be_an_answer_keep_what_they_said(void)
+CASE(words_that_may_be_an_answer_keep_what_they_said)
 {
     static const char words[] = "yes, but only on the test branch please";
     make_world(&w);
@@ -481,29 +533,6 @@ static void words_that_may_be_an_answer_keep_what_they_said(void)
     CHECK_STR(words, SMA_MSG_BODY(msg, struct sma_judge)->text);
     sma_msg_destroy(msg);
     CHECK_INT(SMA_RUN_PARKED, state_of(seq));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(an_edited_message_is_answered_as_it_reads_now);
-    RUN(a_recalled_message_is_withdrawn);
-    RUN(nobody_edits_what_another_has_said);
-    RUN(the_same_text_and_unknown_messages_are_nothing);
-    RUN(a_picture_that_is_being_fetched_keeps_its_new_words);
-    RUN(a_recalled_picture_is_not_waited_for);
-    RUN(a_recalled_piece_leaves_its_album);
-    RUN(a_recall_finds_the_topic_of_its_message);
-    RUN(an_open_run_is_told_of_an_edit_and_a_recall);
-    RUN(an_edit_of_what_was_answered_comes_with_the_next_request);
-    RUN(an_edited_message_is_answered_again);
-    RUN(what_the_run_did_not_hear_comes_with_the_next_one);
-    RUN(what_was_answered_is_not_withdrawn);
-    RUN(an_addition_that_was_told_is_edited_by_a_note);
-    RUN(an_addition_that_was_told_is_taken_back);
-    RUN(a_note_waits_for_its_author);
-    RUN(so_many_notes_wait_and_no_more);
-    RUN(an_edit_is_never_consent);
-    RUN(words_that_may_be_an_answer_keep_what_they_said);
-    return check_summary();
-}
+CASES_MAIN

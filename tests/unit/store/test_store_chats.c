@@ -28,13 +28,13 @@ static int verdict_in(struct world *world, const char *chat, const char *id, con
 }
 
 /* One platform, three chats, three rules. */
-static void access_is_the_chats_own_where_it_says_so(void)
+CASE(access_is_the_chats_own_where_it_says_so)
 {
     static const struct sma_chat_rule rules[] = {
         {.pattern = "test:chat:open*", .access_json = "{\"access\":\"anyone\"}"},
         {.pattern = "test:chat:few", .access_json = "{\"access\":[\"ann\"]}"},
         {.pattern = "other:chat:*", .access_json = "{\"access\":\"anyone\"}"}};
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.config.agent_concurrency = 8;
     world.test_json = "{}"; /* paired */
@@ -53,7 +53,6 @@ static void access_is_the_chats_own_where_it_says_so(void)
     reload(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, verdict_in(&world, "open3", "7", "joe"));
     CHECK_INT(SMA_VERDICT_IGNORED, verdict_in(&world, "few", "8", "ann2"));
-    end_world(&world);
 }
 
 /* -- /model ------------------------------------------------------------------------------------ */
@@ -118,8 +117,7 @@ static const char *model_of(struct world *world, const char *chat)
     uint64_t seq = order->seq;
     sma_msg_destroy(msg);
     done(world, seq, "ok", NULL, 0);
-    run(world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+    expect_durable(world, SMA_MSG_DONE_DONE);
     return model;
 }
 
@@ -133,9 +131,9 @@ static const char *next_id(void)
     return ids[count++];
 }
 
-static void the_owner_chooses_a_model_for_one_chat(void)
+CASE(the_owner_chooses_a_model_for_one_chat)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     const char *text = command_with(&world, GIVE("boss", "a", .text = "/model"));
     CHECK(strstr(text, "\n1. p/big (in use)\n2. cheap\n3. q/local\n") != NULL);
@@ -158,14 +156,13 @@ static void the_owner_chooses_a_model_for_one_chat(void)
     text = command_with(&world, GIVE("boss", "a", .text = "/模型 默认"));
     CHECK(strstr(text, "configured model answers here again: p/big") != NULL);
     CHECK_TEXT("", model_of(&world, "a"));
-    end_world(&world);
 }
 
-static void others_choose_only_where_the_configuration_lets_them(void)
+CASE(others_choose_only_where_the_configuration_lets_them)
 {
     static const struct sma_chat_rule rules[] = {
         {.pattern = "test:chat:free", .says_choice = true, .is_choice_free = true}};
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     const char *text = command_with(&world, GIVE("ann", "a", .text = "/model 2"));
     CHECK_TEXT("Only an owner or administrator can choose the model here.", text);
@@ -179,13 +176,12 @@ static void others_choose_only_where_the_configuration_lets_them(void)
     CHECK_TEXT("cheap", model_of(&world, "free"));
     text = command_with(&world, GIVE("ann", "a", .text = "/model 2"));
     CHECK(strstr(text, "Only an owner") != NULL);
-    end_world(&world);
 }
 
 /* In a group the platform is asked who is an administrator, before the command is carried out. */
-static void an_administrator_of_the_group_chooses_there(void)
+CASE(an_administrator_of_the_group_chooses_there)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     const char *text =
         command_with(&world, GIVE("ann", "g", .text = "@bot /model 2", .is_group = true,
@@ -205,12 +201,11 @@ static void an_administrator_of_the_group_chooses_there(void)
     text = command_with(&world, GIVE("ann", "g", .text = "/model", .is_group = true,
                                      .addressed = SMA_ADDRESSED_MENTION));
     CHECK(strstr(text, "2. cheap (in use)") != NULL);
-    end_world(&world);
 }
 
-static void a_choice_goes_with_its_chat_and_with_its_model(void)
+CASE(a_choice_goes_with_its_chat_and_with_its_model)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     (void)command_with(&world, GIVE("boss", "old", .text = "/model cheap"));
     (void)say_as(&world, TEST,
@@ -224,12 +219,11 @@ static void a_choice_goes_with_its_chat_and_with_its_model(void)
     world.config.model_count = 1; /* one model: nothing to choose, nothing read */
     reload(&world);
     CHECK_TEXT("", model_of(&world, "new"));
-    end_world(&world);
 }
 
-static void a_new_conversation_says_so_and_keeps_the_history(void)
+CASE(a_new_conversation_says_so_and_keeps_the_history)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     CHECK_TEXT("", model_of(&world, "a"));
     const char *text = command_with(&world, GIVE("ann", "a", .text = "/new"));
@@ -240,7 +234,6 @@ static void a_new_conversation_says_so_and_keeps_the_history(void)
     sma_msg_destroy(order);
     CHECK(!sma_state_has_past(world.store->state,
                               sma_state_chat_get(world.store->state, SMA_STR("test:chat:a"))));
-    end_world(&world);
 }
 
 /* -- /retry ------------------------------------------------------------------------------------ */
@@ -267,8 +260,7 @@ static void end_run(struct world *world, uint64_t seq, const char *tool_calls)
     body->turn = sma_msg_dup(msg, SMA_STR("{\"turn\":1}"));
     body->wire = sma_msg_dup(msg, SMA_STR("chat"));
     ask_as_agent(world, msg);
-    run(world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+    expect_durable(world, SMA_MSG_DONE_DONE);
 }
 
 static uint64_t ask_and_answer(struct world *world, const char *who, const char *text,
@@ -298,9 +290,9 @@ static bool has_past(struct world *world)
                               sma_state_chat_get(world->store->state, SMA_STR("test:chat:a")));
 }
 
-static void the_last_message_is_answered_again(void)
+CASE(the_last_message_is_answered_again)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     uint64_t first = ask_and_answer(&world, "ann", "one", "[]");
     uint64_t second = ask_and_answer(&world, "ann", "two", "[{\"tool\":\"read_file\"}]");
@@ -315,13 +307,12 @@ static void the_last_message_is_answered_again(void)
     end_run(&world, expect_run(&world, "two"), "[]");
     CHECK(strstr(history(&world, "test%3Achat%3Aa"), "/retry") != NULL);
     CHECK(first < second);
-    end_world(&world);
 }
 
 /* At each step the program is killed: the message is answered again all the same, and once. */
-static void a_retry_survives_every_death(void)
+CASE(a_retry_survives_every_death)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     uint64_t asked = ask_and_answer(&world, "ann", "one", "[]");
     (void)say_as(&world, TEST, GIVE("bob", "b", .text = "busy")); /* takes the only place */
@@ -340,12 +331,11 @@ static void a_retry_survives_every_death(void)
     run(&world);
     CHECK(run_seq(&world) == 0);
     CHECK(has_past(&world));
-    end_world(&world);
 }
 
-static void pieces_and_what_they_brought_are_answered_together(void)
+CASE(pieces_and_what_they_brought_are_answered_together)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     for (int i = 0; i < 3; i++) {
         static const char *const texts[] = {"", "look", "at these"};
@@ -368,12 +358,11 @@ static void pieces_and_what_they_brought_are_answered_together(void)
     CHECK_STR("look\n\nat these", SMA_MSG_BODY(msg, struct sma_run_order)->text);
     CHECK_STR("quoted", SMA_MSG_BODY(msg, struct sma_run_order)->context);
     sma_msg_destroy(msg);
-    end_world(&world);
 }
 
-static void what_has_changed_something_is_repeated_only_when_that_is_said(void)
+CASE(what_has_changed_something_is_repeated_only_when_that_is_said)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     uint64_t seq = ask_and_answer(&world, "ann", "one",
                                   "[{\"tool\":\"write_file\"},{\"tool\":\"read_file\"},"
@@ -387,12 +376,11 @@ static void what_has_changed_something_is_repeated_only_when_that_is_said(void)
     seq = ask_and_answer(&world, "ann", "two", "[{\"tool\":"); /* cannot be read */
     text = command_with(&world, GIVE("ann", "a", .text = "/retry"));
     CHECK(strstr(text, "(?)") != NULL);
-    end_world(&world);
 }
 
-static void what_cannot_be_answered_again_is_said(void)
+CASE(what_cannot_be_answered_again_is_said)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     open_with_models(&world);
     static const char nothing[] = "There is no message here that I could answer again.";
     CHECK_TEXT(nothing, command_with(&world, GIVE("ann", "a", .text = "/retry")));
@@ -408,21 +396,6 @@ static void what_cannot_be_answered_again_is_said(void)
     (void)command_with(&world, GIVE("ann", "a", .text = "/clear"));
     CHECK_TEXT(nothing, command_with(&world, GIVE("ann", "a", .text = "/retry")));
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(the_last_message_is_answered_again);
-    RUN(a_retry_survives_every_death);
-    RUN(pieces_and_what_they_brought_are_answered_together);
-    RUN(what_has_changed_something_is_repeated_only_when_that_is_said);
-    RUN(what_cannot_be_answered_again_is_said);
-    RUN(the_owner_chooses_a_model_for_one_chat);
-    RUN(others_choose_only_where_the_configuration_lets_them);
-    RUN(an_administrator_of_the_group_chooses_there);
-    RUN(a_choice_goes_with_its_chat_and_with_its_model);
-    RUN(a_new_conversation_says_so_and_keeps_the_history);
-    RUN(access_is_the_chats_own_where_it_says_so);
-    return check_summary();
-}
+CASES_MAIN

@@ -19,8 +19,7 @@ static uint64_t begin_run(const char *id)
 static void end_run(uint64_t seq)
 {
     done(&w, seq, "x", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     drop_kept(&w.dispatcher);
 }
 
@@ -60,19 +59,17 @@ static const char *session(void)
     return text;
 }
 
-static void a_summary_takes_the_place_of_turns_whatever_ends_the_program(void)
+CASE(a_summary_takes_the_place_of_turns_whatever_ends_the_program)
 {
     for (int is_durable = 0; is_durable < 2; is_durable++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         for (int i = 1; i <= 3; i++)
             end_run(begin_run((const char *[]){"", "1", "2", "3"}[i]));
         uint64_t seq = begin_run("4");
         CHECK_TEXT("|1;2;3;", session());
         compact(seq, 1, 3, "summary");
         if (is_durable) {
-            run(&w);
-            CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+            expect_durable(&w, SMA_MSG_STEP_DONE);
         }
         crash_world(&w);
         CHECK_TEXT(is_durable ? "summary|3;" : "|1;2;3;", session());
@@ -81,8 +78,7 @@ static void a_summary_takes_the_place_of_turns_whatever_ends_the_program(void)
         CHECK_INT(is_durable, SMA_MSG_BODY(msg, struct sma_run_order)->step_count);
         sma_msg_destroy(msg);
         compact(seq, 1, 3, "summary"); /* asked again: the same */
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+        expect_durable(&w, SMA_MSG_STEP_DONE);
         CHECK_TEXT("summary|3;", session());
         end_run(seq);
         CHECK_TEXT("summary|3;4;", session());
@@ -90,15 +86,13 @@ static void a_summary_takes_the_place_of_turns_whatever_ends_the_program(void)
     }
 }
 
-static void a_cleared_chat_never_sees_its_summary_again(void)
+CASE(a_cleared_chat_never_sees_its_summary_again)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     end_run(begin_run("1"));
     uint64_t seq = begin_run("2");
     compact(seq, 1, 2, "summary");
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     end_run(seq);
     command(&w, "a", "c", SMA_CONTROL_CLEAR);
     run(&w);
@@ -106,8 +100,7 @@ static void a_cleared_chat_never_sees_its_summary_again(void)
     CHECK_TEXT("|", session());
     seq = begin_run("3"); /* it was begun with the session of before */
     compact(seq, 1, 2, "of before");
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     CHECK_TEXT("|", session());
     end_run(seq);
     restart_world(&w);
@@ -127,7 +120,7 @@ static void expect_command(uint64_t seq)
     sma_msg_destroy(msg);
 }
 
-static void it_waits_its_turn_and_is_a_run_by_itself(void)
+CASE(it_waits_its_turn_and_is_a_run_by_itself)
 {
     static const enum sma_queue_mode modes[] = {SMA_QUEUE_SERIAL, SMA_QUEUE_COLLECT,
                                                 SMA_QUEUE_STEER};
@@ -160,10 +153,9 @@ static void it_waits_its_turn_and_is_a_run_by_itself(void)
     }
 }
 
-static void in_a_group_it_is_for_those_who_may(void)
+CASE(in_a_group_it_is_for_those_who_may)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     struct saying asks = {.chat = "g",
                           .id = "1",
                           .text = "/compact",
@@ -189,11 +181,4 @@ static void in_a_group_it_is_for_those_who_may(void)
     end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_summary_takes_the_place_of_turns_whatever_ends_the_program);
-    RUN(a_cleared_chat_never_sees_its_summary_again);
-    RUN(it_waits_its_turn_and_is_a_run_by_itself);
-    RUN(in_a_group_it_is_for_those_who_may);
-    return check_summary();
-}
+CASES_MAIN

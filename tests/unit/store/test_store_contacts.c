@@ -30,7 +30,9 @@ static void open_for_members(void)
     open_world(&w);
 }
 
-static void only_a_new_place_writes_the_address_book(void)
+AFTER_EACH(end_world(&w))
+
+CASE(only_a_new_place_writes_the_address_book)
 {
     open_for_members();
     say(&w, "a", "1", "x");
@@ -43,7 +45,6 @@ static void only_a_new_place_writes_the_address_book(void)
     say(&w, "b", "3", "z");
     run_for(&w, 5 * SECOND);
     CHECK(is_there("contacts.json"));
-    end_world(&w);
 }
 
 static void put_many(int first, int count)
@@ -63,7 +64,7 @@ static void put_many(int first, int count)
     CHECK_OK(sma_state_commit(w.store->state));
 }
 
-static void the_newest_ten_thousand_are_written_by_and_by(void)
+CASE(the_newest_ten_thousand_are_written_by_and_by)
 {
     open_for_members();
     put_many(0, 30000);
@@ -86,10 +87,9 @@ static void the_newest_ten_thousand_are_written_by_and_by(void)
     }
     CHECK_INT(1000 + 20001, before); /* and the one who has just spoken */
     json_decref(root);
-    end_world(&w);
 }
 
-static void an_end_writes_the_rest(void)
+CASE(an_end_writes_the_rest)
 {
     open_for_members();
     say(&w, "a", "1", "x");
@@ -97,7 +97,6 @@ static void an_end_writes_the_rest(void)
     CHECK(!is_there("contacts.json"));
     stop_world(&w);
     CHECK(is_there("contacts.json"));
-    end_world(&w);
 }
 
 static void answer_in(const char *chat, const char *id)
@@ -110,7 +109,7 @@ static void answer_in(const char *chat, const char *id)
 }
 
 /* A chat that a tool names: by id, by id and topic, by key; and only one that is known. */
-static void a_chat_is_found_by_what_a_tool_says(void)
+CASE(a_chat_is_found_by_what_a_tool_says)
 {
     static const struct
     {
@@ -165,14 +164,6 @@ static void a_chat_is_found_by_what_a_tool_says(void)
         }
         sma_msg_destroy(msg);
     }
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(only_a_new_place_writes_the_address_book);
-    RUN(the_newest_ten_thousand_are_written_by_and_by);
-    RUN(an_end_writes_the_rest);
-    RUN(a_chat_is_found_by_what_a_tool_says);
-    return check_summary();
-}
+CASES_MAIN

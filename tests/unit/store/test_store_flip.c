@@ -83,8 +83,7 @@ static void make_base(void)
     const struct delivery rows[] = {{.key = "test:chat:b", .text = "two"},
                                     {.key = "test:chat:b", .text = "three", .call = 1}};
     step(&w, begun, 1, rows, 2);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     say(&w, "b", "3", "waiting");
     run(&w);
     (void)accepted(&w.test);
@@ -306,7 +305,7 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-static void one_damaged_byte_stops_nobody_else(void)
+CASE(one_damaged_byte_stops_nobody_else)
 {
     const char *every = getenv("SMA_FLIP_EVERY"), *seed = getenv("SMA_FLIP_SEED");
     uint64_t random = seed != NULL ? strtoull(seed, NULL, 10) : 11, count = 0;
@@ -322,9 +321,12 @@ static void one_damaged_byte_stops_nobody_else(void)
     uint64_t next = next_random(&random) % stride;
     for (uint32_t i = 0; i < cell_count; i++)
         for (uint32_t at = 0; at < cells[i].bytes; at++, place++) {
-            if (place < next)
+            /* Who a chat is, is always tried: all its rows hang on it. */
+            bool is_key = at == 0 && strcmp(cells[i].table, "chats") == 0 &&
+                          strcmp(cells[i].column, "id") == 0;
+            if (place < next && !is_key)
                 continue;
-            next += stride;
+            next += place >= next ? stride : 0;
             uint8_t mask = (uint8_t)(1 + next_random(&random) % 255);
             failed += !survives(&cells[i], at, mask);
         }
@@ -335,8 +337,4 @@ static void one_damaged_byte_stops_nobody_else(void)
     CHECK_INT(0, failed);
 }
 
-int main(void)
-{
-    RUN(one_damaged_byte_stops_nobody_else);
-    return check_summary();
-}
+CASES_MAIN

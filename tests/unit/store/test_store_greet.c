@@ -46,14 +46,16 @@ static const char *greeting_with(const char *adapter_json)
     return text;
 }
 
-static void a_group_is_told_who_came_and_who_lets_it_in(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_group_is_told_who_came_and_who_lets_it_in)
 {
     const char *text = greeting_with("{}");
     CHECK(strstr(text, "mention me or reply") != NULL && strstr(text, "/help") != NULL);
     CHECK(strstr(text, "my owner, or an administrator of mine, mentions me here once") != NULL);
 }
 
-static void a_group_that_is_let_in_is_told_whom_it_answers(void)
+CASE(a_group_that_is_let_in_is_told_whom_it_answers)
 {
     const char *text = greeting_with("{\"groups\":[\"x\"]}");
     CHECK(strstr(text, "mention me or reply") != NULL);
@@ -69,7 +71,7 @@ static void a_group_that_is_let_in_is_told_whom_it_answers(void)
 
 /* Some platforms say it twice, in two kinds of events with dates of their own; the second may come
  * when it likes, also to another process. Who was sent away and is taken in again is greeted. */
-static void each_join_is_greeted_once(void)
+CASE(each_join_is_greeted_once)
 {
     start_paired(&w);
     int64_t first_ms = now_ms();
@@ -95,10 +97,9 @@ static void each_join_is_greeted_once(void)
     pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "8", now_ms()));
     CHECK(told(&w, "x")[0] != '\0');
-    end_world(&w);
 }
 
-static void what_came_long_ago_is_not_greeted(void)
+CASE(what_came_long_ago_is_not_greeted)
 {
     static const struct
     {
@@ -117,10 +118,9 @@ static void what_came_long_ago_is_not_greeted(void)
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_IGNORED, join_at("boss", "1", 0)); /* nobody says when */
     CHECK_TEXT("", told(&w, "x"));
-    end_world(&w);
 }
 
-static void where_it_is_not_wanted_it_is_silent(void)
+CASE(where_it_is_not_wanted_it_is_silent)
 {
     CHECK_TEXT("", greeting_with("{\"groupGreeting\":\"off\"}"));
     start_paired(&w); /* an owner has said no to the group */
@@ -135,17 +135,16 @@ static void where_it_is_not_wanted_it_is_silent(void)
     CHECK_INT(SMA_VERDICT_IGNORED, accepted(&w.test).verdict);
     char code[16];
     snprintf(code, sizeof code, "%s", code_in(told(&w, "x")));
-    (void)decide(
+    (void)decide_person(
         &w, &(struct decision){.id = code, .is_refused = true, .standing = SMA_STANDING_OWNER});
     while (told(&w, "x")[0] != '\0')
         continue;
     CHECK_INT(SMA_VERDICT_IGNORED, join_at("eve", "2", now_ms()));
     CHECK_TEXT("", told(&w, "x"));
-    end_world(&w);
 }
 
 /* One person who takes the bot in and throws it out all day is not answered all day. */
-static void a_stranger_gets_no_greetings_without_end(void)
+CASE(a_stranger_gets_no_greetings_without_end)
 {
     start_paired(&w);
     int greetings = 0;
@@ -157,16 +156,6 @@ static void a_stranger_gets_no_greetings_without_end(void)
         pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     }
     CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX, greetings);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_group_is_told_who_came_and_who_lets_it_in);
-    RUN(a_group_that_is_let_in_is_told_whom_it_answers);
-    RUN(each_join_is_greeted_once);
-    RUN(what_came_long_ago_is_not_greeted);
-    RUN(where_it_is_not_wanted_it_is_silent);
-    RUN(a_stranger_gets_no_greetings_without_end);
-    return check_summary();
-}
+CASES_MAIN

@@ -74,7 +74,7 @@ static bool has_claim(const char *key, const char *id)
                                                 sma_str(id), &head) == SMA_ERR_OK;
 }
 
-static void what_was_answered_or_is_old_is_not_reported(void)
+CASE(what_was_answered_or_is_old_is_not_reported)
 {
     static char log[65536];
     const int64_t hour = 3600000;
@@ -94,7 +94,7 @@ static void what_was_answered_or_is_old_is_not_reported(void)
     finish();
 }
 
-static void a_crowd_without_answers_is_listed_in_part(void)
+CASE(a_crowd_without_answers_is_listed_in_part)
 {
     static char log[65536];
     make_project();
@@ -112,9 +112,4 @@ static void a_crowd_without_answers_is_listed_in_part(void)
     finish();
 }
 
-int main(void)
-{
-    RUN(what_was_answered_or_is_old_is_not_reported);
-    RUN(a_crowd_without_answers_is_listed_in_part);
-    return check_summary();
-}
+CASES_MAIN

@@ -14,8 +14,7 @@ static const char *const CHAT = "test:chat:a";
 
 static void begin_world(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
 }
 
 static bool has(const char *key)
@@ -71,7 +70,9 @@ static void write_before(void)
     CHECK_INT(SMA_ERR_OK, sma_state_access_set(w.store->state, SMA_STR("before"), SMA_STR("1")));
 }
 
-static void a_damaged_item_is_undone_alone_and_ended_as_failed(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_damaged_item_is_undone_alone_and_ended_as_failed)
 {
     begin_world();
     write_before();
@@ -93,7 +94,7 @@ static void a_damaged_item_is_undone_alone_and_ended_as_failed(void)
     CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_store_troubles));
 }
 
-static void what_cannot_even_be_ended_is_left_alone(void)
+CASE(what_cannot_even_be_ended_is_left_alone)
 {
     begin_world();
     write_before();
@@ -106,10 +107,9 @@ static void what_cannot_even_be_ended_is_left_alone(void)
     CHECK(item.damage == SMA_ERR_BADINPUT && item.is_stuck);
     sma_store_end_batch(w.store);
     CHECK(has("before") && !has("failed") && !has("bad"));
-    end_world(&w);
 }
 
-static void weather_is_everybodys(void)
+CASE(weather_is_everybodys)
 {
     begin_world();
     write_before();
@@ -120,10 +120,9 @@ static void weather_is_everybodys(void)
     CHECK_INT(SMA_ERR_OK, item.damage);
     sma_store_fail_batch(w.store, err);
     CHECK(!has("before") && !has("wet") && !has("failed"));
-    end_world(&w);
 }
 
-static void a_trouble_is_told_once_and_goes_when_healed(void)
+CASE(a_trouble_is_told_once_and_goes_when_healed)
 {
     begin_world();
     const struct store_trouble trouble = {.name = "history",
@@ -144,14 +143,6 @@ static void a_trouble_is_told_once_and_goes_when_healed(void)
     sma_store_healed(w.store, "history", sma_str(CHAT));
     CHECK(!sma_store_has_trouble(w.store, "history", sma_str(CHAT)));
     sma_buf_fini(&json);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_damaged_item_is_undone_alone_and_ended_as_failed);
-    RUN(what_cannot_even_be_ended_is_left_alone);
-    RUN(weather_is_everybodys);
-    RUN(a_trouble_is_told_once_and_goes_when_healed);
-    return check_summary();
-}
+CASES_MAIN

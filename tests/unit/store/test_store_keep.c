@@ -58,19 +58,21 @@ static uint64_t answer(const char *chat, const char *id, const char *output)
     uint64_t seq = run_seq(&w);
     CHECK(seq != 0);
     done(&w, seq, output, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     run_for(&w, 10 * SECOND); /* its lines are in a synced file */
     return seq;
 }
 
+static enum sma_err note_output(void *has_text, const struct sma_state_result *result)
+{
+    *(bool *)has_text = result->output.len > 0;
+    return SMA_ERR_OK;
+}
+
 static bool has_result(uint64_t seq)
 {
-    struct sma_state_rows rows = {0};
-    struct sma_state_result result;
-    enum sma_err err = sma_state_result_read(w.store->state, seq, &rows, &result);
-    bool has_text = err == SMA_ERR_OK && result.output.len > 0;
-    sma_state_rows_free(&rows);
+    bool has_text = false;
+    enum sma_err err = sma_state_result_get(w.store->state, seq, note_output, &has_text);
     CHECK(err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND);
     return has_text;
 }
@@ -82,7 +84,9 @@ static unsigned turns(const char *key)
     return turn_count_of(w.store->state, chat);
 }
 
-static void what_is_over_leaves_by_age(void)
+AFTER_EACH(end_world(&w))
+
+CASE(what_is_over_leaves_by_age)
 {
     begin();
     uint64_t old = answer("a", "m1", "the old answer");
@@ -103,10 +107,9 @@ static void what_is_over_leaves_by_age(void)
     while (known.verdict != SMA_VERDICT_DUPLICATE)
         known = accepted(&w.test);
     CHECK_INT(old, known.seq);
-    end_world(&w);
 }
 
-static void open_work_stays_whatever_its_age(void)
+CASE(open_work_stays_whatever_its_age)
 {
     begin();
     say(&w, "a", "m1", "first");
@@ -129,10 +132,9 @@ static void open_work_stays_whatever_its_age(void)
     order = next_run(&w);
     CHECK(order != NULL);
     sma_msg_destroy(order);
-    end_world(&w);
 }
 
-static void a_chat_keeps_as_many_turns_as_told(void)
+CASE(a_chat_keeps_as_many_turns_as_told)
 {
     begin();
     w.config.retention.turns = 2;
@@ -149,10 +151,9 @@ static void a_chat_keeps_as_many_turns_as_told(void)
     CHECK_INT(2, turns("test:chat:a"));
     sma_state_set_turn_count(w.store->state, 0); /* what is on disk */
     CHECK(turns("test:chat:a") <= 2 + 16);
-    end_world(&w);
 }
 
-static void results_stay_within_their_bytes(void)
+CASE(results_stay_within_their_bytes)
 {
     static char large[600000];
     begin();
@@ -167,10 +168,9 @@ static void results_stay_within_their_bytes(void)
     wait_for(HOUR);
     CHECK(!has_result(seqs[0]));
     CHECK(has_result(seqs[2]));
-    end_world(&w);
 }
 
-static void a_clock_that_jumps_removes_nothing(void)
+CASE(a_clock_that_jumps_removes_nothing)
 {
     begin();
     wait_for(HOUR);
@@ -182,10 +182,9 @@ static void a_clock_that_jumps_removes_nothing(void)
     wait_for(DAY); /* it stayed: now it is believed */
     CHECK(!has_result(seq));
     CHECK_INT(0, turns("test:chat:a"));
-    end_world(&w);
 }
 
-static void a_short_disk_is_freed_at_once(void)
+CASE(a_short_disk_is_freed_at_once)
 {
     begin();
     uint64_t seq = answer("a", "m1", "an answer");
@@ -199,7 +198,6 @@ static void a_short_disk_is_freed_at_once(void)
     say(&w, "a", "m3", "it is refused, and the disk is looked at");
     wait_for(10 * MINUTE);
     CHECK(!has_result(seq));
-    end_world(&w);
 }
 
 static void make_file(const char *folder, const char *name, int64_t age_ms)
@@ -220,7 +218,7 @@ static bool is_there(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static void archives_leave_only_when_told(void)
+CASE(archives_leave_only_when_told)
 {
     const int64_t day_ms = INT64_C(86400000);
     begin();
@@ -235,10 +233,9 @@ static void archives_leave_only_when_told(void)
     CHECK(!is_there("chats", "x.archive-1.jsonl"));
     CHECK(is_there("chats", "x.archive-2.jsonl"));
     CHECK(is_there("chats", "x.jsonl"));
-    end_world(&w);
 }
 
-static void a_short_disk_costs_old_request_logs(void)
+CASE(a_short_disk_costs_old_request_logs)
 {
     char path[128];
     begin();
@@ -257,18 +254,6 @@ static void a_short_disk_costs_old_request_logs(void)
     CHECK(!is_there("logs/llm", "2026-01-01.jsonl"));
     CHECK(is_there("logs/llm", "2026-01-02.jsonl"));
     CHECK(is_there("logs/llm", "notes.txt"));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(what_is_over_leaves_by_age);
-    RUN(open_work_stays_whatever_its_age);
-    RUN(a_chat_keeps_as_many_turns_as_told);
-    RUN(results_stay_within_their_bytes);
-    RUN(a_clock_that_jumps_removes_nothing);
-    RUN(a_short_disk_is_freed_at_once);
-    RUN(archives_leave_only_when_told);
-    RUN(a_short_disk_costs_old_request_logs);
-    return check_summary();
-}
+CASES_MAIN

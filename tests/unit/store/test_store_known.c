@@ -57,8 +57,10 @@ static bool is_let_in(const char *channel, const char *chat_id)
     return sma_store_is_let_in(w.store, &route);
 }
 
+AFTER_EACH(end_world(&w))
+
 /* Lines as the two eras of the old program wrote them, and as this one does. */
-static void people_of_both_eras_are_members(void)
+CASE(people_of_both_eras_are_members)
 {
     make_project();
     put_file("chats/telegram%3Achat%3A1001.jsonl",
@@ -121,10 +123,9 @@ static void people_of_both_eras_are_members(void)
     CHECK(is_let_in("telegram", "-100") && is_let_in("feishu", "oc_1"));
     CHECK(!is_let_in("telegram", "1001") && !is_let_in("telegram", "1005"));
     CHECK(!is_let_in("telegram", "-101") && !is_let_in("feishu", "-100"));
-    end_world(&w);
 }
 
-static void the_operator_of_old_files_is_a_member(void)
+CASE(the_operator_of_old_files_is_a_member)
 {
     static const struct
     {
@@ -188,7 +189,7 @@ static void remove_in_state_dir(const char *name)
 }
 
 /* Who came later is not let in by being in the history, whatever is lost. */
-static void it_happens_once_in_the_life_of_a_project(void)
+CASE(it_happens_once_in_the_life_of_a_project)
 {
     make_project();
     put_file(
@@ -211,12 +212,11 @@ static void it_happens_once_in_the_life_of_a_project(void)
     open_world(&w);
     CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "eve"));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "ann"));
-    end_world(&w);
 }
 
 /* Killed before the mark was written: it begins again, finds what it has written, and the file is
  * not there yet. */
-static void a_cut_import_begins_again(void)
+CASE(a_cut_import_begins_again)
 {
     make_project();
     put_file(
@@ -245,7 +245,6 @@ static void a_cut_import_begins_again(void)
     close_system(&w);
     remove_in_state_dir("people.imported");
     open_world(&w);
-    end_world(&w);
 }
 
 #define LINE_OF_GROUP(id, user)                                                               \
@@ -261,7 +260,7 @@ static void stop_here(void)
 
 /* A project of a version that paired people and knew of no groups: those of its history stay in;
  * its people are not looked for again. Once: what strangers make later is in the history too. */
-static void groups_of_the_history_stay_in_once(void)
+CASE(groups_of_the_history_stay_in_once)
 {
     make_project();
     open_world(&w);
@@ -290,12 +289,11 @@ static void groups_of_the_history_stay_in_once(void)
     stop_here();
     open_world(&w);
     CHECK(!is_let_in("test", "team") && !is_let_in("test", "hers"));
-    end_world(&w);
 }
 
 /* state.db was lost before this version came: its file of people tells that strangers may be in the
  * history. */
-static void a_project_without_its_past_lets_no_group_in(void)
+CASE(a_project_without_its_past_lets_no_group_in)
 {
     make_project();
     put_file("chats/test%3Achat%3Ahers.jsonl", LINE_OF_GROUP("hers", "eve"));
@@ -305,11 +303,10 @@ static void a_project_without_its_past_lets_no_group_in(void)
     CHECK_INT(SMA_STANDING_STRANGER, standing_of("test", "eve"));
     restart_world(&w);
     CHECK(!is_let_in("test", "hers"));
-    end_world(&w);
 }
 
 /* Rows of state.db count too: their histories may have been cleared away. */
-static void authors_of_rows_are_members(void)
+CASE(authors_of_rows_are_members)
 {
     make_project();
     w.test_json = "{\"access\":\"anyone\"}";
@@ -325,11 +322,10 @@ static void authors_of_rows_are_members(void)
     w.test_json = "{}";
     open_world(&w);
     CHECK_INT(SMA_STANDING_MEMBER, standing_of("test", "ann"));
-    end_world(&w);
 }
 
 /* More people than one transaction holds. */
-static void many_people_are_written_in_batches(void)
+CASE(many_people_are_written_in_batches)
 {
     make_project();
     char path[256];
@@ -347,18 +343,6 @@ static void many_people_are_written_in_batches(void)
     CHECK_INT(SMA_STANDING_MEMBER, standing_of("telegram", "0"));
     CHECK_INT(SMA_STANDING_MEMBER, standing_of("telegram", "4499"));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of("telegram", "4500"));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(people_of_both_eras_are_members);
-    RUN(the_operator_of_old_files_is_a_member);
-    RUN(it_happens_once_in_the_life_of_a_project);
-    RUN(a_cut_import_begins_again);
-    RUN(groups_of_the_history_stay_in_once);
-    RUN(a_project_without_its_past_lets_no_group_in);
-    RUN(authors_of_rows_are_members);
-    RUN(many_people_are_written_in_batches);
-    return check_summary();
-}
+CASES_MAIN

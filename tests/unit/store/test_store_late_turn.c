@@ -22,8 +22,7 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
 
 static void begin_world(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
 }
 
 /* A message of this chat comes and is handed out. @return its seq */
@@ -39,8 +38,7 @@ static uint64_t begin_run(const char *chat, const char *id)
 static void control(const char *chat, const char *id, enum sma_control control)
 {
     command(&w, chat, id, control);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
 }
 
 #define USED 11
@@ -101,7 +99,9 @@ static uint64_t input_used(void)
     return strtoull(at + strlen("\"input\":"), NULL, 10);
 }
 
-static void it_is_kept_and_stays_over_restarts_and_crashes(void)
+AFTER_EACH(end_world(&w))
+
+CASE(it_is_kept_and_stays_over_restarts_and_crashes)
 {
     for (int is_crash = 0; is_crash < 2; is_crash++) {
         begin_world();
@@ -124,7 +124,7 @@ static void it_is_kept_and_stays_over_restarts_and_crashes(void)
     }
 }
 
-static void it_stands_where_its_message_stood(void)
+CASE(it_stands_where_its_message_stood)
 {
     begin_world();
     uint64_t one = begin_run("a", "1");
@@ -135,23 +135,20 @@ static void it_stands_where_its_message_stood(void)
     uint64_t three = begin_run("a", "4");
     sma_msg_destroy(take(&w.agent, SMA_MSG_DONE_DONE));
     done(&w, three, "x", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     late(two, "stopped");
     CHECK_TEXT("{\"turn\":1};stopped;{\"turn\":1};", session(CHAT_A));
     restart_world(&w);
     CHECK_TEXT("{\"turn\":1};stopped;{\"turn\":1};", session(CHAT_A));
-    end_world(&w);
 }
 
-static void a_cleared_turn_does_not_come_back(void)
+CASE(a_cleared_turn_does_not_come_back)
 {
     for (int is_crash = 0; is_crash < 2; is_crash++) {
         begin_world();
         uint64_t seq = begin_run("a", "1");
         step(&w, seq, 1, NULL, 0);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+        expect_durable(&w, SMA_MSG_STEP_DONE);
         control("a", "2", SMA_CONTROL_CLEAR); /* it ends the run, too */
         late(seq, "cleared");
         CHECK_TEXT("", session(CHAT_A));
@@ -189,7 +186,7 @@ static void move_chat(const char *from, const char *to, const char *id)
     drop_kept(&w.test);
 }
 
-static void it_goes_with_a_chat_that_moved(void)
+CASE(it_goes_with_a_chat_that_moved)
 {
     begin_world();
     uint64_t seq = begin_run("old", "1");
@@ -199,12 +196,11 @@ static void it_goes_with_a_chat_that_moved(void)
     CHECK_TEXT("stopped;", session("test:chat:new"));
     restart_world(&w);
     CHECK_TEXT("stopped;", session("test:chat:new"));
-    end_world(&w);
 }
 
 /* Either of two chats that became one: what the other had is now the chat's, and its clear mark
  * counts for both. */
-static void it_goes_with_chats_that_became_one(void)
+CASE(it_goes_with_chats_that_became_one)
 {
     for (int is_cleared = 0; is_cleared < 2; is_cleared++) {
         begin_world();
@@ -227,7 +223,7 @@ static void it_goes_with_chats_that_became_one(void)
     }
 }
 
-static void a_repeated_one_brings_nothing(void)
+CASE(a_repeated_one_brings_nothing)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -240,18 +236,16 @@ static void a_repeated_one_brings_nothing(void)
     late(seq, "after a crash");
     CHECK_TEXT("first;", session(CHAT_A));
     CHECK_INT(USED, (int)input_used());
-    end_world(&w);
 }
 
 /* Of a run that ended otherwise, of none, of one that said it was answered when it had been
  * stopped, and an empty one. */
-static void only_a_stopped_run_has_one(void)
+CASE(only_a_stopped_run_has_one)
 {
     begin_world();
     uint64_t answered = begin_run("a", "1");
     done(&w, answered, "x", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     late(answered, "not its end");
     late(answered + 1000, "nobody's");
     uint64_t stopped = begin_run("a", "2");
@@ -261,11 +255,10 @@ static void only_a_stopped_run_has_one(void)
     late(stopped, "");
     CHECK_TEXT("{\"turn\":1};", session(CHAT_A));
     CHECK_INT(0, (int)input_used());
-    end_world(&w);
 }
 
 /* The disk is full when it comes: it is lost, and nothing else. */
-static void a_full_disk_loses_it_and_nothing_else(void)
+CASE(a_full_disk_loses_it_and_nothing_else)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -281,10 +274,9 @@ static void a_full_disk_loses_it_and_nothing_else(void)
     late(seq, "there is room");
     CHECK_TEXT("there is room;", session(CHAT_A));
     CHECK_INT(USED, (int)input_used());
-    end_world(&w);
 }
 
-static void old_turns_go_first(void)
+CASE(old_turns_go_first)
 {
     enum
     {
@@ -299,8 +291,7 @@ static void old_turns_go_first(void)
         char id[16];
         snprintf(id, sizeof id, "%d", i + 1);
         done(&w, begin_run("a", id), "x", NULL, 0);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+        expect_durable(&w, SMA_MSG_DONE_DONE);
         drop_kept(&w.dispatcher);
     }
     late(stopped, "older than all");
@@ -309,7 +300,6 @@ static void old_turns_go_first(void)
     restart_world(&w);
     CHECK(strstr(session(CHAT_A), "older") == NULL);
     CHECK_INT(KEPT, (int)count_of(session(CHAT_A), "{\"turn\":1}"));
-    end_world(&w);
 }
 
 /* -- usage ------------------------------------------------------------------------------------- */
@@ -341,7 +331,7 @@ static uint64_t input_of(uint64_t seq)
 
 /* Steps before the stop, one refused by it, which the agent's last word tells again; over a crash,
  * too. */
-static void what_a_stopped_run_used_is_counted_once(void)
+CASE(what_a_stopped_run_used_is_counted_once)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -357,10 +347,9 @@ static void what_a_stopped_run_used_is_counted_once(void)
     CHECK_INT(1100 + USED, (int)input_used());
     CHECK(strstr(query(&w, SMA_QUERY_USAGE, ""),
                  "{\"target\":\"first\",\"requests\":1,\"input\":100,") != NULL);
-    end_world(&w);
 }
 
-static void what_a_waiting_run_used_is_counted_once(void)
+CASE(what_a_waiting_run_used_is_counted_once)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -375,22 +364,11 @@ static void what_a_waiting_run_used_is_counted_once(void)
     control("a", "2", SMA_CONTROL_STOP);
     CHECK_INT(100, (int)input_used());
     CHECK_INT(100, (int)input_of(seq)); /* the steps are gone, the sum of the run is not */
-    end_world(&w);
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(it_is_kept_and_stays_over_restarts_and_crashes);
-    RUN(it_stands_where_its_message_stood);
-    RUN(a_cleared_turn_does_not_come_back);
-    RUN(it_goes_with_a_chat_that_moved);
-    RUN(it_goes_with_chats_that_became_one);
-    RUN(a_repeated_one_brings_nothing);
-    RUN(only_a_stopped_run_has_one);
-    RUN(a_full_disk_loses_it_and_nothing_else);
-    RUN(old_turns_go_first);
-    RUN(what_a_stopped_run_used_is_counted_once);
-    RUN(what_a_waiting_run_used_is_counted_once);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -46,8 +46,7 @@ static void used_step(uint64_t seq)
     body->usage = (struct sma_usage){.request_count = 1, .input = 10};
     body->target = SMA_STR("t");
     ask_as_agent(&w, msg);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
 }
 
 /* How often the turn stands in the session. */

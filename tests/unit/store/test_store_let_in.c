@@ -38,8 +38,7 @@ static int standing_of_run(void)
     uint64_t seq = SMA_MSG_BODY(msg, struct sma_run_order)->seq;
     sma_msg_destroy(msg);
     done(&w, seq, "ok", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     return standing;
 }
 
@@ -52,8 +51,10 @@ static enum sma_standing standing_in_group(const char *who)
                               true);
 }
 
+AFTER_EACH(end_world(&w))
+
 /* -- nobody has let it in ---------------------------------------------------------------------- */
-static void a_strangers_own_group_gives_him_nothing(void)
+CASE(a_strangers_own_group_gives_him_nothing)
 {
     start_paired(&w);
     static const struct saying *said[7];
@@ -78,10 +79,9 @@ static void a_strangers_own_group_gives_him_nothing(void)
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
     restart_world(&w);
     CHECK(!has_run());
-    end_world(&w);
 }
 
-static void the_code_of_a_group_is_not_shown_for_ever(void)
+CASE(the_code_of_a_group_is_not_shown_for_ever)
 {
     start_paired(&w);
     int notices = 0;
@@ -93,10 +93,9 @@ static void the_code_of_a_group_is_not_shown_for_ever(void)
         pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     }
     CHECK_INT(SMA_PAIRING_GROUP_SHOWN_COUNT_MAX, notices);
-    end_world(&w);
 }
 
-static void a_member_is_answered_as_what_he_is(void)
+CASE(a_member_is_answered_as_what_he_is)
 {
     make_world(&w);
     w.test_json = "{}";
@@ -112,11 +111,10 @@ static void a_member_is_answered_as_what_he_is(void)
     CHECK(!has_run());
     CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("mem", MENTION, .id = "4", .text = "again")));
     CHECK_INT(SMA_STANDING_MEMBER, standing_of_run());
-    end_world(&w);
 }
 
 /* -- how it is let in -------------------------------------------------------------------------- */
-static void an_owner_lets_it_in_by_speaking_there(void)
+CASE(an_owner_lets_it_in_by_speaking_there)
 {
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("boss", NONE, .id = "1", .text = "lunch?")));
@@ -135,10 +133,9 @@ static void an_owner_lets_it_in_by_speaking_there(void)
     CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
     CHECK(strstr(listed(&w),
                  "\"groups\":[{\"channel\":\"test\",\"chatId\":\"x\",\"via\":\"spoke\"}]") != NULL);
-    end_world(&w);
 }
 
-static void a_command_of_an_administrator_lets_it_in(void)
+CASE(a_command_of_an_administrator_lets_it_in)
 {
     make_world(&w);
     w.test_json = "{}";
@@ -147,12 +144,11 @@ static void a_command_of_an_administrator_lets_it_in(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, hear(COMMAND("adm", "1", STATUS)));
     CHECK(strstr(listed(&w), "\"via\":\"spoke\"") != NULL);
     CHECK_INT(SMA_VERDICT_ACCEPTED, hear(COMMAND("eve", "2", CLEAR)));
-    end_world(&w);
 }
 
 /* What others wrote, and what may be meant for another bot, is no word of an owner's for the
  * group. */
-static void only_an_owners_own_words_for_us_let_it_in(void)
+CASE(only_an_owners_own_words_for_us_let_it_in)
 {
     start_paired(&w);
     static const struct saying *said[4];
@@ -167,11 +163,10 @@ static void only_an_owners_own_words_for_us_let_it_in(void)
         CHECK(strstr(listed(&w), "\"groups\":[]") != NULL);
     }
     CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
-    end_world(&w);
 }
 
 /* Whoever the platform calls an administrator lets no group in, not even from one that is. */
-static void the_platforms_word_lets_nothing_in(void)
+CASE(the_platforms_word_lets_nothing_in)
 {
     make_world(&w);
     w.test_json = "{\"groups\":[\"g\"]}";
@@ -188,10 +183,9 @@ static void the_platforms_word_lets_nothing_in(void)
               hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
     CHECK(!has_run());
     CHECK(strstr(listed(&w), "\"groups\":[]") != NULL);
-    end_world(&w);
 }
 
-static void an_owner_confirms_its_code(void)
+CASE(an_owner_confirms_its_code)
 {
     start_paired(&w);
     (void)write_as(&w, "boss", "0", "hello"); /* has a home */
@@ -204,8 +198,9 @@ static void an_owner_confirms_its_code(void)
     CHECK(strstr(text, "administrators") != NULL);
     CHECK(strstr(listed(&w), "\"group\":\"x\"") != NULL);
     /* the stranger's own word, or a role for it, change nothing */
-    CHECK_INT(403, decide(&w, &(struct decision){.id = code, .user = "eve"}));
-    CHECK_INT(400, decide(&w, &(struct decision){.id = code, .standing = SMA_STANDING_OWNER}));
+    CHECK_INT(403, decide_person(&w, &(struct decision){.id = code, .user = "eve"}));
+    CHECK_INT(400,
+              decide_person(&w, &(struct decision){.id = code, .standing = SMA_STANDING_OWNER}));
     CHECK(strstr(decided_text, "--role") != NULL);
     CHECK_INT(SMA_VERDICT_IGNORED,
               hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
@@ -220,16 +215,15 @@ static void an_owner_confirms_its_code(void)
               hear(GROUP("eve", MENTION, .id = "4", .text = "hi", .role = SMA_ROLE_ADMIN)));
     CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
     CHECK_INT(404, approve(&w, code));
-    end_world(&w);
 }
 
-static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
+CASE(a_refused_group_stays_so_until_an_owner_lets_it_in)
 {
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", MENTION, .id = "1", .text = "hi")));
     char code[16];
     snprintf(code, sizeof code, "%s", code_in(told(&w, "x")));
-    CHECK_INT(200, decide(&w, &(struct decision){.id = code, .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = code, .is_refused = true}));
     pass(&w, SMA_NOTICE_INTERVAL_S + 1);
     CHECK_INT(SMA_VERDICT_IGNORED,
               hear(GROUP("eve", MENTION, .id = "2", .text = "hi", .role = SMA_ROLE_ADMIN)));
@@ -242,7 +236,7 @@ static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
               hear(GROUP("eve", MENTION, .id = "4", .text = "hi", .role = SMA_ROLE_ADMIN)));
     CHECK_INT(200, approve(&w, "test:chat:x"));
     CHECK_INT(SMA_STANDING_ADMIN, standing_in_group("eve")); /* as the platform has said before */
-    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
     CHECK_INT(SMA_STANDING_STRANGER, standing_in_group("eve"));
     static const char *const bad[] = {"test:group:",      "test:chat:a:b",  "api:chat:x",
                                       ":group:x",         "test:group:a b", "telegram:chat:1001",
@@ -251,12 +245,11 @@ static void a_refused_group_stays_so_until_an_owner_lets_it_in(void)
         CHECK_INT(400, approve(&w, bad[i]));
     CHECK_INT(200, approve(&w, "telegram:chat:-1001234"));
     CHECK_INT(200, approve(&w, "telegram:1001"));
-    end_world(&w);
 }
 
 /* -- what is remembered ------------------------------------------------------------------------ */
 /* What was accepted while a group was in is done as what its author is when it runs. */
-static void a_row_from_before_gives_no_rank(void)
+CASE(a_row_from_before_gives_no_rank)
 {
     start_paired(&w);
     CHECK_INT(200, approve(&w, "test:group:x"));
@@ -267,28 +260,67 @@ static void a_row_from_before_gives_no_rank(void)
     CHECK_INT(SMA_STANDING_ADMIN, standing_of_run());
     /* the second waited in its row */
     sma_msg_destroy(take(&w.agent, SMA_MSG_RUN));
-    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
     crash_world(&w);
     CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
-    end_world(&w);
 }
 
-static void an_answer_of_the_platform_comes_too_late(void)
+/* The first who speaks, and everybody where all may: the platform is asked what he may have done,
+ * and its word counts for this message; no answer of it is none. */
+CASE(who_may_talk_is_asked_what_he_may_do)
+{
+    static const enum sma_role roles[] = {SMA_ROLE_ADMIN, SMA_ROLE_MEMBER, SMA_ROLE_UNKNOWN};
+    for (size_t i = 0; i < SMA_COUNT_OF(roles); i++) {
+        bool is_admin = roles[i] == SMA_ROLE_ADMIN;
+        start_paired(&w);
+        CHECK_INT(200, approve(&w, "test:group:x"));
+        (void)hear(GROUP("eve", MENTION, .id = "1", .text = "make the file"));
+        CHECK(!has_run());
+        CHECK(prepare(&w, roles[i], "") != 0);
+        run(&w);
+        CHECK_INT(is_admin ? SMA_STANDING_ADMIN : SMA_STANDING_STRANGER, standing_of_run());
+        (void)hear(GROUP("eve", MENTION, .id = "2", .text = "once more")); /* remembered */
+        CHECK((prepare(&w, roles[i], "") == 0) == (roles[i] != SMA_ROLE_UNKNOWN));
+        run(&w);
+        CHECK_INT(is_admin ? SMA_STANDING_ADMIN : SMA_STANDING_STRANGER, standing_of_run());
+        end_world(&w);
+    }
+}
+
+/* A copy of what was only recorded, now to the bot: no less is it his turn, and his window. */
+CASE(who_is_heard_by_a_second_copy_is_answered_whatever_he_is)
+{
+    static const enum sma_role roles[] = {SMA_ROLE_ADMIN, SMA_ROLE_MEMBER, SMA_ROLE_UNKNOWN};
+    for (size_t i = 0; i < SMA_COUNT_OF(roles); i++) {
+        start_paired(&w);
+        CHECK_INT(200, approve(&w, "test:group:x"));
+        CHECK_INT(SMA_VERDICT_IGNORED, hear(GROUP("eve", NONE, .id = "1", .text = "the file")));
+        CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("eve", MENTION, .id = "1", .text = "the file")));
+        CHECK(!has_run());
+        CHECK(prepare(&w, roles[i], "") != 0);
+        run(&w);
+        CHECK_INT(roles[i] == SMA_ROLE_ADMIN ? SMA_STANDING_ADMIN : SMA_STANDING_STRANGER,
+                  standing_of_run());
+        CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("eve", NONE, .id = "2", .text = "why?")));
+        end_world(&w);
+    }
+}
+
+CASE(an_answer_of_the_platform_comes_too_late)
 {
     start_paired(&w);
     CHECK_INT(200, approve(&w, "test:group:x"));
-    (void)hear(GROUP("ann", MENTION, .id = "1", .text = "first"));
+    (void)hear(GROUP("ann", MENTION, .id = "1", .text = "first", .role = SMA_ROLE_MEMBER));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of_run());
     CHECK_INT(SMA_VERDICT_ACCEPTED, hear(GROUP("eve", MENTION, .id = "2", .text = "ls")));
-    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = "test:group:x", .is_refused = true}));
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
     CHECK(!has_run());
     CHECK_INT(0, (int)sma_state_open_count(w.store->state));
-    end_world(&w);
 }
 
-static void a_failed_commit_lets_nothing_in(void)
+CASE(a_failed_commit_lets_nothing_in)
 {
     start_paired(&w);
     CHECK_OK(sma_store_begin(w.store));
@@ -299,10 +331,9 @@ static void a_failed_commit_lets_nothing_in(void)
     sma_store_fail_batch(w.store, SMA_ERR_NOSPACE);
     run_for(&w, 2 * SECOND);
     CHECK(!sma_store_is_let_in(w.store, &route));
-    end_world(&w);
 }
 
-static void a_group_keeps_its_place_under_another_id(void)
+CASE(a_group_keeps_its_place_under_another_id)
 {
     start_paired(&w);
     CHECK_INT(200, approve(&w, "test:group:x"));
@@ -321,7 +352,7 @@ static void a_group_keeps_its_place_under_another_id(void)
     struct sma_route route = route_of(TEST, "test:chat:new");
     CHECK(sma_store_is_let_in(w.store, &route));
     /* one that was refused is not let in by becoming another */
-    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:group:y", .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = "test:group:y", .is_refused = true}));
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "newer",
                                   .user = "eve",
@@ -333,7 +364,6 @@ static void a_group_keeps_its_place_under_another_id(void)
     run(&w);
     route = route_of(TEST, "test:chat:newer");
     CHECK(!sma_store_is_let_in(w.store, &route));
-    end_world(&w);
 }
 
 /* -- how much of strangers is kept ------------------------------------------------------------- */
@@ -344,7 +374,7 @@ static size_t bytes_of_history(const char *file)
 
 /* A long message is kept in part, never runs, and its author is asked to send it again when he is
  * let in. */
-static void a_strangers_long_message_is_cut(void)
+CASE(a_strangers_long_message_is_cut)
 {
     static char text[100001];
     start_paired(&w);
@@ -363,10 +393,9 @@ static void a_strangers_long_message_is_cut(void)
     struct sma_msg *msg = next_run(&w);
     CHECK_INT((int)sizeof text - 1, (int)SMA_MSG_BODY(msg, struct sma_run_order)->text.len);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void an_attachment_of_a_stranger_is_not_fetched(void)
+CASE(an_attachment_of_a_stranger_is_not_fetched)
 {
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_IGNORED,
@@ -377,11 +406,10 @@ static void an_attachment_of_a_stranger_is_not_fetched(void)
     CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
     restart_world(&w);
     CHECK_INT(0, (int)count_kept(&w.test, SMA_MSG_PREPARE));
-    end_world(&w);
 }
 
 /* At the bound the text goes, the claim stays; the next day begins anew. */
-static void a_flood_of_one_stranger_is_not_kept(void)
+CASE(a_flood_of_one_stranger_is_not_kept)
 {
     start_paired(&w);
     char id[16];
@@ -400,12 +428,11 @@ static void a_flood_of_one_stranger_is_not_kept(void)
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", "next day", "hello"));
     CHECK_INT(SMA_STRANGER_MESSAGE_COUNT_MAX + 1,
               (int)count_of(history(&w, "test%3Achat%3Aeve"), "\"role\":\"user\""));
-    end_world(&w);
 }
 
 /* What nobody addresses to the bot in a group of strangers, which it may have to hear, is bound
  * too; with access "anyone" as well. In a group that is let in everything is kept. */
-static void chatter_of_a_strange_group_is_not_kept_without_end(void)
+CASE(chatter_of_a_strange_group_is_not_kept_without_end)
 {
     for (int i = 0; i < 2; i++) {
         make_world(&w);
@@ -429,7 +456,7 @@ static void chatter_of_a_strange_group_is_not_kept_without_end(void)
 
 /* Each stranger comes once, in a chat of his own: beyond the bound not even a chat is remembered of
  * him. */
-static void many_strangers_leave_no_more_than_a_bound(void)
+CASE(many_strangers_leave_no_more_than_a_bound)
 {
     start_paired(&w);
     char who[16];
@@ -444,12 +471,11 @@ static void many_strangers_leave_no_more_than_a_bound(void)
     CHECK(sma_state_chat_get(w.store->state, sma_str(key)) == NULL);
     /* an owner is none of them */
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "1", "hello"));
-    end_world(&w);
 }
 
 /* Many strangers, none of whom writes too much: at the bound of all no text is kept, and everybody
  * still hears how to get in. */
-static void all_strangers_together_are_bound(void)
+CASE(all_strangers_together_are_bound)
 {
     start_paired(&w);
     char who[16], id[16], file[64];
@@ -472,12 +498,11 @@ static void all_strangers_together_are_bound(void)
     pass(&w, 86401);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, who, "next day", "flood"));
     CHECK_INT(1, (int)count_of(history(&w, file), "flood"));
-    end_world(&w);
 }
 
 /* Each time costs a message of the platform: whoever writes on and on hears nothing more of his
  * code. */
-static void the_code_of_a_person_is_not_shown_for_ever(void)
+CASE(the_code_of_a_person_is_not_shown_for_ever)
 {
     start_paired(&w);
     int notices = 0;
@@ -490,30 +515,6 @@ static void the_code_of_a_person_is_not_shown_for_ever(void)
     }
     CHECK_INT(SMA_PAIRING_SHOWN_COUNT_MAX, notices);
     CHECK_INT(1, (int)count_of(listed(&w), "\"code\"")); /* it holds all the same */
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(all_strangers_together_are_bound);
-    RUN(the_code_of_a_person_is_not_shown_for_ever);
-    RUN(a_strangers_long_message_is_cut);
-    RUN(an_attachment_of_a_stranger_is_not_fetched);
-    RUN(a_flood_of_one_stranger_is_not_kept);
-    RUN(chatter_of_a_strange_group_is_not_kept_without_end);
-    RUN(many_strangers_leave_no_more_than_a_bound);
-    RUN(a_strangers_own_group_gives_him_nothing);
-    RUN(the_code_of_a_group_is_not_shown_for_ever);
-    RUN(a_member_is_answered_as_what_he_is);
-    RUN(an_owner_lets_it_in_by_speaking_there);
-    RUN(a_command_of_an_administrator_lets_it_in);
-    RUN(only_an_owners_own_words_for_us_let_it_in);
-    RUN(the_platforms_word_lets_nothing_in);
-    RUN(an_owner_confirms_its_code);
-    RUN(a_refused_group_stays_so_until_an_owner_lets_it_in);
-    RUN(a_row_from_before_gives_no_rank);
-    RUN(an_answer_of_the_platform_comes_too_late);
-    RUN(a_failed_commit_lets_nothing_in);
-    RUN(a_group_keeps_its_place_under_another_id);
-    return check_summary();
-}
+CASES_MAIN

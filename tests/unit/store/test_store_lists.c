@@ -33,8 +33,7 @@ static void open_with(const char *sql)
 {
     sqlite3 *db;
     char path[256];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     stop_world(&w);
@@ -113,8 +112,7 @@ static int64_t today(void)
 static void open_with_usage(void)
 {
     char sql[1024];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     int64_t day = today();
     end_world(&w);
     snprintf(sql, sizeof sql, MAKE_USAGE, (long long)day);
@@ -122,7 +120,9 @@ static void open_with_usage(void)
     CHECK_INT(day, today());
 }
 
-static void usage_of_a_year_is_added_up_in_steps(void)
+AFTER_EACH(end_world(&w))
+
+CASE(usage_of_a_year_is_added_up_in_steps)
 {
     open_with_usage();
     struct made made = make(&(struct sma_query){.limit = 400}, &sma_store_list_of_usage);
@@ -150,11 +150,10 @@ static void usage_of_a_year_is_added_up_in_steps(void)
                 &sma_store_list_of_usage);
     CHECK_INT(0, number(json_object_get(made.root, "total"), "input"));
     json_decref(made.root);
-    end_world(&w);
 }
 
 /* -- people ------------------------------------------------------------------------------------ */
-static void people_are_listed_in_steps(void)
+CASE(people_are_listed_in_steps)
 {
     open_with("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000) "
               "INSERT INTO access(key,value) SELECT printf('person/test/p%05d',i),"
@@ -166,7 +165,6 @@ static void people_are_listed_in_steps(void)
     CHECK(size(made.root, "people") >= 2000 && size(made.root, "people") < 2100);
     CHECK_INT(1, (int)size(made.root, "groups"));
     json_decref(made.root);
-    end_world(&w);
 }
 
 /* -- runs -------------------------------------------------------------------------------------- */
@@ -181,8 +179,7 @@ static const char *word(const json_t *root, size_t index, const char *name)
  * recorded. */
 static void say_some(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "m1", "words of people");
     run(&w);
     done(&w, run_seq(&w), "final words", NULL, 0);
@@ -195,7 +192,7 @@ static void say_some(void)
     run(&w);
 }
 
-static void runs_tell_what_became_of_messages_and_what_they_wait_for(void)
+CASE(runs_tell_what_became_of_messages_and_what_they_wait_for)
 {
     say_some();
     struct made made = make(&(struct sma_query){0}, &sma_store_list_of_runs);
@@ -229,11 +226,10 @@ static void runs_tell_what_became_of_messages_and_what_they_wait_for(void)
         make(&(struct sma_query){.chat_key = SMA_STR("test:chat:none")}, &sma_store_list_of_runs);
     CHECK_INT(0, (int)size(made.root, "runs"));
     json_decref(made.root);
-    end_world(&w);
 }
 
 /* Page by page each message comes once. */
-static void runs_are_listed_in_pages(void)
+CASE(runs_are_listed_in_pages)
 {
     say_some();
     static const char *const ids[] = {"m4", "m3", "m2", "m1"};
@@ -248,10 +244,9 @@ static void runs_are_listed_in_pages(void)
         before = next == NULL ? 0 : strtoull(next, NULL, 10);
         json_decref(made.root);
     }
-    end_world(&w);
 }
 
-static void many_runs_are_looked_through_in_steps(void)
+CASE(many_runs_are_looked_through_in_steps)
 {
     open_with("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5000) "
               "INSERT INTO messages SELECT 1000+i,1,0,5,0,0,NULL,0,0,printf('e%d',i),'u9',NULL,"
@@ -265,7 +260,6 @@ static void many_runs_are_looked_through_in_steps(void)
     CHECK(made.rows_max <= ROWS_OF_A_STEP);
     CHECK_INT(200, (int)size(made.root, "runs"));
     json_decref(made.root);
-    end_world(&w);
 }
 
 /* -- files that cannot be used ----------------------------------------------------------------- */
@@ -279,11 +273,10 @@ static uint32_t tries(void)
     return sum;
 }
 
-static void files_set_aside_are_tried_in_steps(void)
+CASE(files_set_aside_are_tried_in_steps)
 {
     char name[16], path[256];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     for (int i = 0; i < BAD_COUNT; i++) {
         snprintf(name, sizeof name, "c%d", i);
         snprintf(path, sizeof path, "%s/chats/test%%3Achat%%3A%s.jsonl", w.state_dir, name);
@@ -316,16 +309,6 @@ static void files_set_aside_are_tried_in_steps(void)
         snprintf(path, sizeof path, "test%%3Achat%%3Ac%d", i);
         CHECK_INT(1, (int)count_of(history(&w, path), "\"messageId\""));
     }
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(usage_of_a_year_is_added_up_in_steps);
-    RUN(people_are_listed_in_steps);
-    RUN(runs_tell_what_became_of_messages_and_what_they_wait_for);
-    RUN(runs_are_listed_in_pages);
-    RUN(many_runs_are_looked_through_in_steps);
-    RUN(files_set_aside_are_tried_in_steps);
-    return check_summary();
-}
+CASES_MAIN

@@ -80,13 +80,14 @@ static const char *ask(const char *user, const char *chat, const char *text, boo
 
 static void begin(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     put(ANN, "# Ann\n\n- Ann drinks tea\n- Ann plays the cello\n" TEAM);
     put(BOB, "- Bob drinks coffee\n- Bob likes the team <!-- memory: in test%3Achat%3Ag -->\n");
 }
 
-static void own_facts_are_listed_and_nobody_elses(void)
+AFTER_EACH(end_world(&w))
+
+CASE(own_facts_are_listed_and_nobody_elses)
 {
     begin();
     const char *text = ask("ann", "a", "/memory", false);
@@ -98,10 +99,9 @@ static void own_facts_are_listed_and_nobody_elses(void)
     text = ask("ann", "g", "/memory", true);
     CHECK(strstr(text, "meets at ten") != NULL && strstr(text, "Bob likes") != NULL);
     CHECK(strstr(text, "tea (") == NULL && strstr(text, "coffee") == NULL);
-    end_world(&w);
 }
 
-static void numbers_mean_what_was_shown(void)
+CASE(numbers_mean_what_was_shown)
 {
     begin();
     CHECK(strstr(ask("ann", "a", "/forget 1", false), "/memory shows them") != NULL);
@@ -113,10 +113,9 @@ static void numbers_mean_what_was_shown(void)
     CHECK(strstr(ask("ann", "a", "/forget 1", false), "nothing here that fits") != NULL);
     /* a number of one person's list is nothing to another one */
     CHECK(strstr(ask("bob", "b", "/forget 2", false), "/memory shows them") != NULL);
-    end_world(&w);
 }
 
-static void words_delete_one_and_ask_about_several(void)
+CASE(words_delete_one_and_ask_about_several)
 {
     begin();
     CHECK(strstr(ask("ann", "a", "/forget ann", false), "Which of these 2?") != NULL);
@@ -127,10 +126,9 @@ static void words_delete_one_and_ask_about_several(void)
     CHECK(!file_has(ANN, "drinks tea"));
     CHECK(strstr(ask("ann", "a", "/forget coffee", false), "nothing here that fits") != NULL);
     CHECK(file_has(BOB, "coffee"));
-    end_world(&w);
 }
 
-static void all_is_asked_back(void)
+CASE(all_is_asked_back)
 {
     begin();
     CHECK(strstr(ask("ann", "a", "/forget all", false), "This deletes 2.") != NULL);
@@ -138,10 +136,9 @@ static void all_is_asked_back(void)
     CHECK(strstr(ask("ann", "a", "/forget all yes", false), "Deleted: 2") != NULL);
     CHECK(!file_has(ANN, "drinks tea") && !file_has(ANN, "cello"));
     CHECK(file_has(ANN, "meets at ten") && file_has(BOB, "coffee"));
-    end_world(&w);
 }
 
-static void what_others_said_in_a_group_is_not_ones_own_to_delete(void)
+CASE(what_others_said_in_a_group_is_not_ones_own_to_delete)
 {
     begin();
     const char *text = ask("ann", "g", "/memory", true);
@@ -154,10 +151,9 @@ static void what_others_said_in_a_group_is_not_ones_own_to_delete(void)
     CHECK(strstr(ask("ann", "g", "/forget all yes", true), "Deleted: 1") != NULL);
     CHECK(file_has(BOB, "likes the team") && !file_has(ANN, "meets at ten") &&
           file_has(ANN, "drinks tea"));
-    end_world(&w);
 }
 
-static void proposals_are_kept_by_their_person_alone(void)
+CASE(proposals_are_kept_by_their_person_alone)
 {
     begin();
     put("proposed/users/test%3Aann.md", "- Ann has a dog <!-- memory: fact, importance 7 -->\n");
@@ -175,10 +171,9 @@ static void proposals_are_kept_by_their_person_alone(void)
     CHECK(file_has("proposed/users/test%3Aann.md", "dog"));
     CHECK(strstr(ask("ann", "a", "/forget dog", false), "Deleted: 1") != NULL);
     CHECK(!file_has("proposed/users/test%3Aann.md", "dog") && !file_has(ANN, "dog"));
-    end_world(&w);
 }
 
-static void long_lists_have_pages(void)
+CASE(long_lists_have_pages)
 {
     begin();
     struct sma_buf text;
@@ -196,10 +191,9 @@ static void long_lists_have_pages(void)
     CHECK(strstr(ask("ann", "a", "/forget 31 33", false), "Deleted: 2") != NULL);
     CHECK(!file_has(ANN, "number 31.") && file_has(ANN, "number 32.") &&
           !file_has(ANN, "number 33."));
-    end_world(&w);
 }
 
-static void a_file_that_cannot_be_read_fails_nothing(void)
+CASE(a_file_that_cannot_be_read_fails_nothing)
 {
     begin();
     put(ANN, "- \xff\xfe\n");
@@ -207,7 +201,6 @@ static void a_file_that_cannot_be_read_fails_nothing(void)
     CHECK(strstr(ask("bob", "b", "/memory", false), "coffee") != NULL);
     (void)ask("ann", "a", "/forget all yes", false);
     CHECK(file_has(ANN, "\xff\xfe"));
-    end_world(&w);
 }
 
 #define PEOPLE 50
@@ -217,7 +210,7 @@ static void a_file_that_cannot_be_read_fails_nothing(void)
 static void put_person(int person)
 {
     char name[64];
-    struct sma_buf text;
+    SMA_AUTO(sma_buf_fini) struct sma_buf text;
     sma_buf_init(&text, 1 << 20);
     for (int i = 0; i < FACTS_EACH; i++)
         if (i % 4 == 0)
@@ -229,7 +222,6 @@ static void put_person(int person)
     sma_buf_put_char(&text, '\0');
     snprintf(name, sizeof name, "users/test%%3Ap%d.md", person);
     put(name, text.ptr);
-    sma_buf_fini(&text);
 }
 
 static size_t count_facts(const char *answer)
@@ -266,11 +258,10 @@ static void check_facts(const char *answer, const char *words)
 
 /* 10,000 facts of 50 people, all of the same words: shown and deleted are one's own, in a group
  * what was said there. */
-static void among_many_nobody_elses_are_shown_or_deleted(void)
+CASE(among_many_nobody_elses_are_shown_or_deleted)
 {
     char user[16], chat[16], words[64], own[32];
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     for (int p = 0; p < PEOPLE; p++)
         put_person(p);
     for (int p = 0; p < PEOPLE; p++) {
@@ -295,19 +286,6 @@ static void among_many_nobody_elses_are_shown_or_deleted(void)
     }
     CHECK(file_has("users/test%3Ap1.md", "number1\n") &&
           file_has("users/test%3Ap0.md", "number1\n"));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(own_facts_are_listed_and_nobody_elses);
-    RUN(numbers_mean_what_was_shown);
-    RUN(words_delete_one_and_ask_about_several);
-    RUN(all_is_asked_back);
-    RUN(what_others_said_in_a_group_is_not_ones_own_to_delete);
-    RUN(proposals_are_kept_by_their_person_alone);
-    RUN(long_lists_have_pages);
-    RUN(a_file_that_cannot_be_read_fails_nothing);
-    RUN(among_many_nobody_elses_are_shown_or_deleted);
-    return check_summary();
-}
+CASES_MAIN

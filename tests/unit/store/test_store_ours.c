@@ -10,6 +10,7 @@ static int answer_to(struct world *world, const char *chat, const char *id, cons
                                   .id = id,
                                   .text = "and that?",
                                   .is_group = true,
+                                  .role = SMA_ROLE_MEMBER,
                                   .addressed = SMA_ADDRESSED_NONE,
                                   .reply_to = reply_to});
     run(world);
@@ -27,13 +28,12 @@ static void speak(struct world *world, const char *id, const char *other)
                                   .id = "1",
                                   .text = "hi",
                                   .is_group = true,
+                                  .role = SMA_ROLE_MEMBER,
                                   .addressed = SMA_ADDRESSED_MENTION});
-    run(world);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world->test).verdict);
+    expect_accepted(world);
     uint64_t seq = run_seq(world);
     done(world, seq, "hello", &(struct delivery){.key = "test:chat:g", .text = "hello"}, 1);
-    run(world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(world, SMA_MSG_DONE_DONE));
+    expect_durable(world, SMA_MSG_DONE_DONE);
     struct sma_msg *msg = take(&world->dispatcher, SMA_MSG_DELIVER);
     CHECK(msg != NULL);
     receipt(world,
@@ -47,9 +47,9 @@ static void speak(struct world *world, const char *id, const char *other)
     run(world);
 }
 
-static void an_answer_to_the_bot_is_meant_for_it(void)
+CASE(an_answer_to_the_bot_is_meant_for_it)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":\"anyone\",\"groups\":[\"g\"],\"followupWindowMs\":0}";
     open_world(&world);
@@ -62,11 +62,6 @@ static void an_answer_to_the_bot_is_meant_for_it(void)
     CHECK_INT(SMA_VERDICT_IGNORED, answer_to(&world, "h", "7", "om_1")); /* another chat's */
     restart_world(&world);
     CHECK_INT(SMA_VERDICT_ACCEPTED, answer_to(&world, "g", "8", "om_1"));
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(an_answer_to_the_bot_is_meant_for_it);
-    return check_summary();
-}
+CASES_MAIN

@@ -6,9 +6,9 @@
 #include <ctype.h>
 
 /* -- the life of a code ------------------------------------------------------------------------ */
-static void a_stranger_gets_a_code_and_nothing_else(void)
+CASE(a_stranger_gets_a_code_and_nothing_else)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "1", "hello"));
     CHECK(run_seq(&world) == 0);
@@ -34,12 +34,11 @@ static void a_stranger_gets_a_code_and_nothing_else(void)
     CHECK_INT(0, (int)sma_state_open_count(world.store->state));
     CHECK_INT(5, (int)count_of(history(&world, "test%3Achat%3Aeve"), "\"role\":\"user\""));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
-static void what_was_kept_runs_once_the_code_is_confirmed(void)
+CASE(what_was_kept_runs_once_the_code_is_confirmed)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "first question");
     char code[16];
@@ -57,8 +56,7 @@ static void what_was_kept_runs_once_the_code_is_confirmed(void)
     uint64_t seq = SMA_MSG_BODY(order, struct sma_run_order)->seq;
     sma_msg_destroy(order);
     done(&world, seq, "ok", NULL, 0);
-    run(&world);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&world, SMA_MSG_DONE_DONE));
+    expect_durable(&world, SMA_MSG_DONE_DONE);
     finish_next(&world);
     CHECK(run_seq(&world) == 0);
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "eve", "3", "third question"));
@@ -73,12 +71,11 @@ static void what_was_kept_runs_once_the_code_is_confirmed(void)
     CHECK_INT(404, approve(&world, code));
     restart_world(&world);
     CHECK_INT(SMA_STANDING_MEMBER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
-static void too_many_messages_are_not_all_kept(void)
+CASE(too_many_messages_are_not_all_kept)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     char id[8], code[16];
     for (int i = 0; i < SMA_PAIRING_KEPT_COUNT_MAX + 3; i++) {
@@ -91,12 +88,11 @@ static void too_many_messages_are_not_all_kept(void)
     for (int i = 0; i < SMA_PAIRING_KEPT_COUNT_MAX; i++)
         finish_next(&world);
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
-static void a_kept_message_is_prepared_and_an_album_goes_alone(void)
+CASE(a_kept_message_is_prepared_and_an_album_goes_alone)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)say_as(&world, TEST,
                  &(struct saying){.chat = "eve",
@@ -116,12 +112,11 @@ static void a_kept_message_is_prepared_and_an_album_goes_alone(void)
     CHECK(order != NULL);
     CHECK_STR("the photo", SMA_MSG_BODY(order, struct sma_run_order)->context);
     sma_msg_destroy(order);
-    end_world(&world);
 }
 
-static void codes_grow_old(void)
+CASE(codes_grow_old)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "hello");
     char code[16];
@@ -141,16 +136,15 @@ static void codes_grow_old(void)
     const char *fresh = code_in(told(&world, "eve"));
     CHECK(strcmp(code, fresh) != 0);
     CHECK_INT(200, approve(&world, fresh));
-    end_world(&world);
 }
 
-static void a_refused_person_gets_no_further_code(void)
+CASE(a_refused_person_gets_no_further_code)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "hello");
     const char *code = code_in(told(&world, "eve"));
-    CHECK_INT(200, decide(&world, &(struct decision){.id = code, .is_refused = true}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = code, .is_refused = true}));
     CHECK(strstr(decided_text, "refused") != NULL);
     CHECK_TEXT("", told(&world, "eve"));
     pass(&world, SMA_NOTICE_INTERVAL_S + 1);
@@ -163,14 +157,13 @@ static void a_refused_person_gets_no_further_code(void)
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "eve", "3", "hello"));
     finish_next(&world);
     /* and back again */
-    CHECK_INT(200, decide(&world, &(struct decision){.id = "test:eve", .is_refused = true}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = "test:eve", .is_refused = true}));
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "4", "hello"));
-    end_world(&world);
 }
 
-static void the_oldest_code_goes_at_the_bound(void)
+CASE(the_oldest_code_goes_at_the_bound)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     char who[16], id[16], first[16] = "";
     for (int i = 0; i <= SMA_PAIRING_COUNT_MAX; i++) {
@@ -191,24 +184,23 @@ static void the_oldest_code_goes_at_the_bound(void)
     CHECK_INT(SMA_PAIRING_COUNT_MAX, (int)count_of(text, "\"code\""));
     CHECK(strstr(text, first) == NULL && strstr(text, "\"p0\"") == NULL);
     CHECK_INT(404, approve(&world, first));
-    end_world(&world);
 }
 
 /* -- who may answer ---------------------------------------------------------------------------- */
-static void only_owners_answer(void)
+CASE(only_owners_answer)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "hello");
     char code[16], lower[16];
     snprintf(code, sizeof code, "%s", code_in(told(&world, "eve")));
-    CHECK_INT(403, decide(&world, &(struct decision){.id = code, .user = "eve"}));
-    CHECK_INT(403, decide(&world, &(struct decision){.id = code, .user = ""}));
+    CHECK_INT(403, decide_person(&world, &(struct decision){.id = code, .user = "eve"}));
+    CHECK_INT(403, decide_person(&world, &(struct decision){.id = code, .user = ""}));
     CHECK_INT(200, approve(&world, "test:ann"));
-    CHECK_INT(403, decide(&world, &(struct decision){.id = code, .user = "ann"}));
-    CHECK_INT(200,
-              decide(&world, &(struct decision){.id = "test:adm", .standing = SMA_STANDING_ADMIN}));
-    CHECK_INT(403, decide(&world, &(struct decision){.id = code, .user = "adm"}));
+    CHECK_INT(403, decide_person(&world, &(struct decision){.id = code, .user = "ann"}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = "test:adm",
+                                                            .standing = SMA_STANDING_ADMIN}));
+    CHECK_INT(403, decide_person(&world, &(struct decision){.id = code, .user = "adm"}));
     static const struct
     {
         const char *id;
@@ -227,33 +219,32 @@ static void only_owners_answer(void)
         {"test:x", 400, 9},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(wrong); i++)
-        CHECK_INT(
-            wrong[i].status,
-            decide(&world, &(struct decision){.id = wrong[i].id,
-                                              .standing = (enum sma_standing)wrong[i].standing}));
+        CHECK_INT(wrong[i].status,
+                  decide_person(&world, &(struct decision){
+                                            .id = wrong[i].id,
+                                            .standing = (enum sma_standing)wrong[i].standing}));
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
     /* typed in small letters, by an owner of the configuration, as an owner */
     for (size_t i = 0; i < sizeof lower; i++)
         lower[i] = (char)tolower((unsigned char)code[i]);
-    CHECK_INT(200,
-              decide(&world, &(struct decision){
-                                 .id = lower, .user = "boss", .standing = SMA_STANDING_OWNER}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = lower,
+                                                            .user = "boss",
+                                                            .standing = SMA_STANDING_OWNER}));
     CHECK_INT(SMA_STANDING_OWNER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
 /* An administrator of the platform, by configuration as by pairing, answers no pairing and makes
  * nobody anything. */
-static void an_administrator_lets_nobody_in(void)
+CASE(an_administrator_lets_nobody_in)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     world.config.permissions_json =
         "{\"roles\":{\"owner\":[\"test:boss\"],\"admin\":[\"test:named\"]}}";
     open_world(&world);
-    CHECK_INT(200, decide(&world,
-                          &(struct decision){.id = "test:paired", .standing = SMA_STANDING_ADMIN}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = "test:paired",
+                                                            .standing = SMA_STANDING_ADMIN}));
     (void)write_as(&world, "eve", "1", "let me in");
     char code[16], text[64], id[16];
     snprintf(code, sizeof code, "%s", code_in(told(&world, "eve")));
@@ -266,11 +257,12 @@ static void an_administrator_lets_nobody_in(void)
                                        "test:chat:-1"};
             for (size_t k = 0; k < SMA_COUNT_OF(ids); k++)
                 for (int is_refused = 0; is_refused < 2; is_refused++)
-                    CHECK_INT(403, decide(&world, &(struct decision){
-                                                      .id = ids[k],
-                                                      .user = admins[i],
-                                                      .is_refused = is_refused != 0,
-                                                      .standing = (enum sma_standing)standing}));
+                    CHECK_INT(403,
+                              decide_person(&world, &(struct decision){
+                                                        .id = ids[k],
+                                                        .user = admins[i],
+                                                        .is_refused = is_refused != 0,
+                                                        .standing = (enum sma_standing)standing}));
         }
         for (size_t k = 0; k < SMA_COUNT_OF(words); k++) {
             snprintf(text, sizeof text, "%s %s", words[k], code);
@@ -286,12 +278,11 @@ static void an_administrator_lets_nobody_in(void)
     snprintf(text, sizeof text, "pair %s", code);
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "boss", "9", text));
     CHECK_INT(SMA_STANDING_MEMBER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
-static void owners_hear_of_a_code_and_answer_in_their_chat(void)
+CASE(owners_hear_of_a_code_and_answer_in_their_chat)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     /* home is where an owner last wrote in private */
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&world, "boss", "1", "hello"));
@@ -322,8 +313,7 @@ static void owners_hear_of_a_code_and_answer_in_their_chat(void)
                                       .text = text,
                                       .is_forward = i == 0,
                                       .is_edited = i == 1});
-        run(&world);
-        CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&world.test).verdict);
+        expect_accepted(&world);
         finish_next(&world); /* an ordinary message */
         CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
     }
@@ -354,14 +344,13 @@ static void owners_hear_of_a_code_and_answer_in_their_chat(void)
     CHECK(strstr(told(&world, "boss"), "may not talk") != NULL);
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "tim"));
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
 /* Whoever has made a bot writes to it first: without an owner the code comes with the command that
  * makes him one, from every folder. */
-static void the_first_person_learns_how_to_become_owner(void)
+CASE(the_first_person_learns_how_to_become_owner)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     char command[600];
     make_world(&world);
     world.test_json = "{}";
@@ -372,8 +361,8 @@ static void the_first_person_learns_how_to_become_owner(void)
     snprintf(command, sizeof command,
              "shipmyagent pair approve %s '/srv/my bots/ann'\\''s' --role owner", code_in(text));
     CHECK(strstr(text, command) != NULL);
-    CHECK_INT(200, decide(&world,
-                          &(struct decision){.id = code_in(text), .standing = SMA_STANDING_OWNER}));
+    CHECK_INT(200, decide_person(&world, &(struct decision){.id = code_in(text),
+                                                            .standing = SMA_STANDING_OWNER}));
     (void)told(&world, "ann");
     finish_next(&world);
     /* from then on nobody is told how to become one */
@@ -381,14 +370,13 @@ static void the_first_person_learns_how_to_become_owner(void)
     text = told(&world, "eve");
     CHECK(strstr(text, "Ask the owner") != NULL && strstr(text, "--role") == NULL);
     CHECK(strstr(text, "/srv") == NULL);
-    end_world(&world);
 }
 
 /* Neither a stranger nor a flood of his words is answered each time, and he is never left without a
  * word for good. */
-static void a_stranger_is_reminded_for_as_long_as_his_code_lives(void)
+CASE(a_stranger_is_reminded_for_as_long_as_his_code_lives)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     char id[16];
     start_paired(&world);
     for (int i = 0; i < SMA_PAIRING_SHOWN_COUNT_MAX; i++) {
@@ -405,12 +393,11 @@ static void a_stranger_is_reminded_for_as_long_as_his_code_lives(void)
         (void)write_as(&world, "eve", id, "hello?");
         CHECK(strstr(told(&world, "eve"), "pair approve") != NULL);
     }
-    end_world(&world);
 }
 
-static void start_greets_and_whoami_tells_the_id(void)
+CASE(start_greets_and_whoami_tells_the_id)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     world.config.name = "Helper";
@@ -425,12 +412,11 @@ static void start_greets_and_whoami_tells_the_id(void)
     /* a stranger's first word is often /start: he is shown the way in */
     (void)command_as(&world, "eve", "3", SMA_CONTROL_START);
     CHECK(strstr(told(&world, "eve"), "pair approve") != NULL);
-    end_world(&world);
 }
 
-static void a_flood_of_strangers_is_told_once_to_the_owner(void)
+CASE(a_flood_of_strangers_is_told_once_to_the_owner)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "boss", "1", "hello");
     finish_next(&world);
@@ -447,10 +433,9 @@ static void a_flood_of_strangers_is_told_once_to_the_owner(void)
     CHECK_INT(21, (int)count);
     CHECK_INT(1, (int)owner_count);
     CHECK_INT(20, (int)count_of(listed(&world), "\"code\""));
-    end_world(&world);
 }
 
-static void names_of_strangers_are_shown_harmless(void)
+CASE(names_of_strangers_are_shown_harmless)
 {
     static const struct
     {
@@ -477,22 +462,4 @@ static void names_of_strangers_are_shown_harmless(void)
     CHECK_TEXT("42", text);
 }
 
-int main(void)
-{
-    RUN(names_of_strangers_are_shown_harmless);
-    RUN(a_stranger_gets_a_code_and_nothing_else);
-    RUN(what_was_kept_runs_once_the_code_is_confirmed);
-    RUN(too_many_messages_are_not_all_kept);
-    RUN(a_kept_message_is_prepared_and_an_album_goes_alone);
-    RUN(codes_grow_old);
-    RUN(a_refused_person_gets_no_further_code);
-    RUN(the_oldest_code_goes_at_the_bound);
-    RUN(only_owners_answer);
-    RUN(an_administrator_lets_nobody_in);
-    RUN(owners_hear_of_a_code_and_answer_in_their_chat);
-    RUN(the_first_person_learns_how_to_become_owner);
-    RUN(a_stranger_is_reminded_for_as_long_as_his_code_lives);
-    RUN(start_greets_and_whoami_tells_the_id);
-    RUN(a_flood_of_strangers_is_told_once_to_the_owner);
-    return check_summary();
-}
+CASES_MAIN

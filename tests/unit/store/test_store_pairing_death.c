@@ -4,9 +4,9 @@
 
 #include "runtime/chat/state_vfs.h"
 
-static void a_crash_loses_neither_code_nor_confirmation(void)
+CASE(a_crash_loses_neither_code_nor_confirmation)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "hello");
     char code[16];
@@ -19,13 +19,12 @@ static void a_crash_loses_neither_code_nor_confirmation(void)
     CHECK(count_kept(&world.dispatcher, SMA_MSG_DELIVER) == 1);
     finish_next(&world);
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
 /* The transaction of a confirmation fails: nothing of it has happened, and it can be said again. */
-static void a_failed_commit_confirms_nothing(void)
+CASE(a_failed_commit_confirms_nothing)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "eve", "1", "hello");
     char code[16];
@@ -46,7 +45,6 @@ static void a_failed_commit_confirms_nothing(void)
     run(&world);
     sma_msg_destroy(take(&world.api, SMA_MSG_DECIDED));
     CHECK_INT(SMA_STANDING_MEMBER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
 /* The program dies at the n-th write below SQLite, for every n; with it the write fails. In the end
@@ -151,7 +149,7 @@ static bool die_once(int write)
     return true;
 }
 
-static void death_at_any_write_loses_nothing(void)
+CASE(death_at_any_write_loses_nothing)
 {
     int write = 0;
     while (die_once(write))
@@ -159,10 +157,4 @@ static void death_at_any_write_loses_nothing(void)
     CHECK(write >= 4);
 }
 
-int main(void)
-{
-    RUN(death_at_any_write_loses_nothing);
-    RUN(a_crash_loses_neither_code_nor_confirmation);
-    RUN(a_failed_commit_confirms_nothing);
-    return check_summary();
-}
+CASES_MAIN

@@ -47,9 +47,9 @@ static const char *order(struct world *world)
 }
 #define CHECK_ORDER(wanted, world) CHECK_STR(wanted, sma_str(order(world)))
 
-static void run_carries_what_was_fetched_after_a_crash_too(void)
+CASE(run_carries_what_was_fetched_after_a_crash_too)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     struct sma_part parts[] = {PHOTO("1"),
                                {.kind = SMA_PART_FILE,
                                 .path = SMA_STR(".ship/.cache/test/2"),
@@ -57,8 +57,7 @@ static void run_carries_what_was_fetched_after_a_crash_too(void)
                                 .mime = SMA_STR("application/pdf")}};
     const char *wanted = "1[1:.ship/.cache/test/1:cat 1:; "
                          "2:.ship/.cache/test/2:offer.pdf:application/pdf]";
-    make_world(&world);
-    open_world(&world);
+    new_world(&world);
     (void)say_as(&world, TEST, SAY("1", .preparation = "[1]"));
     run(&world);
     CHECK_INT(1, (int)prepare_parts(&world, parts, 2));
@@ -67,15 +66,13 @@ static void run_carries_what_was_fetched_after_a_crash_too(void)
     crash_world(&world);
     CHECK_INT(0, (int)count_kept(&world.test, SMA_MSG_PREPARE));
     CHECK_ORDER(wanted, &world);
-    end_world(&world);
 }
 
-static void what_comes_with_the_message_starts_at_once_and_is_kept(void)
+CASE(what_comes_with_the_message_starts_at_once_and_is_kept)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     struct sma_part parts[] = {PHOTO("1")}, more[] = {PHOTO("2"), PHOTO("3")};
-    make_world(&world);
-    open_world(&world);
+    new_world(&world);
     (void)say_as(&world, TEST, SAY("1", .parts = parts, .part_count = 1));
     (void)say_as(&world, TEST, SAY("2", .parts = more, .part_count = 2)); /* waits */
     run(&world);
@@ -86,31 +83,27 @@ static void what_comes_with_the_message_starts_at_once_and_is_kept(void)
     done(&world, 1, "ok", NULL, 0);
     run(&world);
     CHECK_ORDER("2[1:.ship/.cache/test/2:cat 2:; 1:.ship/.cache/test/3:cat 3:]", &world);
-    end_world(&world);
 }
 
-static void what_is_fetched_follows_what_came_along(void)
+CASE(what_is_fetched_follows_what_came_along)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     struct sma_part came[] = {PHOTO("1")}, fetched[] = {PHOTO("2")};
-    make_world(&world);
-    open_world(&world);
+    new_world(&world);
     (void)say_as(&world, TEST, SAY("1", .preparation = "[1]", .parts = came, .part_count = 1));
     run(&world);
     CHECK_INT(1, (int)prepare_parts(&world, fetched, 1));
     run(&world);
     CHECK_ORDER("1[1:.ship/.cache/test/1:cat 1:; 1:.ship/.cache/test/2:cat 2:]", &world);
-    end_world(&world);
 }
 
-static void each_piece_of_an_album_has_its_own(void)
+CASE(each_piece_of_an_album_has_its_own)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     struct sma_part parts[3][1] = {{PHOTO("1")}, {PHOTO("2")}, {PHOTO("3")}};
     const char *wanted = "1[1:.ship/.cache/test/1:cat 1:] 2[1:.ship/.cache/test/2:cat 2:] "
                          "3[1:.ship/.cache/test/3:cat 3:]";
-    make_world(&world);
-    open_world(&world);
+    new_world(&world);
     for (int i = 0; i < 3; i++) {
         char id[2] = {(char)('1' + i), '\0'};
         (void)say_as(&world, TEST, SAY(id, .preparation = "[1]", .group_key = "album"));
@@ -122,12 +115,11 @@ static void each_piece_of_an_album_has_its_own(void)
     CHECK_ORDER(wanted, &world);
     crash_world(&world);
     CHECK_ORDER(wanted, &world);
-    end_world(&world);
 }
 
-static void collected_messages_bring_theirs(void)
+CASE(collected_messages_bring_theirs)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     struct sma_part parts[] = {PHOTO("2")};
     make_world(&world);
     world.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -140,15 +132,14 @@ static void collected_messages_bring_theirs(void)
     done(&world, 1, "ok", NULL, 0);
     run(&world);
     CHECK_ORDER("3[] 2[1:.ship/.cache/test/2:cat 2:]", &world);
-    end_world(&world);
 }
 
 /* More than a message may have: the first ones, and the rest is left out. */
-static void more_than_the_bound_are_left_out(void)
+CASE(more_than_the_bound_are_left_out)
 {
     struct sma_part parts[SMA_ATTACHMENT_COUNT_MAX + 1], read[SMA_ATTACHMENT_COUNT_MAX];
     uint32_t count;
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     for (size_t i = 0; i < SMA_COUNT_OF(parts); i++)
         parts[i] = (struct sma_part)PHOTO("x");
     sma_buf_init(&buf, 65536);
@@ -156,7 +147,6 @@ static void more_than_the_bound_are_left_out(void)
     sma_store_message_parts_put(&buf, parts, 1);
     CHECK_OK(sma_store_message_parts_get(sma_buf_str(&buf), read, &count));
     CHECK_INT(SMA_ATTACHMENT_COUNT_MAX, (int)count);
-    sma_buf_fini(&buf);
 }
 
 static struct store_facts plain_facts(void)
@@ -166,23 +156,22 @@ static struct store_facts plain_facts(void)
                                 .accepted_ms = 1700000000001};
 }
 
-static void message_without_parts_costs_no_byte(void)
+CASE(message_without_parts_costs_no_byte)
 {
     struct store_facts facts = plain_facts();
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     sma_store_facts_put(&buf, &facts);
     /* version, flags, wall time; ten fields of 4-byte length; "test", "a"; time of acceptance */
     CHECK_INT(1 + 1 + 8 + 10 * 4 + 4 + 1 + 8, (int)buf.len);
     CHECK_OK(sma_store_facts_get(sma_buf_str(&buf), &facts));
     CHECK_INT(0, (int)facts.parts.len);
-    sma_buf_fini(&buf);
 }
 
-static void tail_that_is_not_known_is_passed_over(void)
+CASE(tail_that_is_not_known_is_passed_over)
 {
     struct store_facts facts = plain_facts();
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     facts.parts = SMA_STR("12345");
     sma_buf_init(&buf, 65536);
     sma_store_facts_put(&buf, &facts);
@@ -193,32 +182,18 @@ static void tail_that_is_not_known_is_passed_over(void)
     for (size_t len = buf.len - 8 - tail + 1; len < buf.len; len++)
         if (len != buf.len - 8) /* between the two nothing is missing */
             CHECK_INT(SMA_ERR_CORRUPT, sma_store_facts_get((struct sma_str){buf.ptr, len}, &facts));
-    sma_buf_fini(&buf);
 }
 
-static void cut_parts_are_damage(void)
+CASE(cut_parts_are_damage)
 {
     struct sma_part part = PHOTO("1"), read[SMA_ATTACHMENT_COUNT_MAX];
     uint32_t count;
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 65536);
     sma_store_message_parts_put(&buf, &part, 1);
     for (size_t len = 1; len < buf.len; len++)
         CHECK_INT(SMA_ERR_CORRUPT,
                   sma_store_message_parts_get((struct sma_str){buf.ptr, len}, read, &count));
-    sma_buf_fini(&buf);
 }
 
-int main(void)
-{
-    RUN(run_carries_what_was_fetched_after_a_crash_too);
-    RUN(what_comes_with_the_message_starts_at_once_and_is_kept);
-    RUN(what_is_fetched_follows_what_came_along);
-    RUN(each_piece_of_an_album_has_its_own);
-    RUN(collected_messages_bring_theirs);
-    RUN(more_than_the_bound_are_left_out);
-    RUN(message_without_parts_costs_no_byte);
-    RUN(tail_that_is_not_known_is_passed_over);
-    RUN(cut_parts_are_damage);
-    return check_summary();
-}
+CASES_MAIN

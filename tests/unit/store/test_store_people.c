@@ -4,9 +4,9 @@
 #include "people_support.h"
 
 /* -- homes ------------------------------------------------------------------------------------- */
-static void homes_are_owners_then_administrators(void)
+CASE(homes_are_owners_then_administrators)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     world.config.permissions_json = "{\"roles\":{\"owner\":[\"test:boss\",\"test:second\"],"
@@ -35,12 +35,11 @@ static void homes_are_owners_then_administrators(void)
     CHECK_INT(2, (int)sma_store_approver_routes(world.store, SMA_STR("other:chat:1"), homes, 4,
                                                 &storage));
     sma_buf_fini(&storage);
-    end_world(&world);
 }
 
-static void a_home_is_written_when_it_changes(void)
+CASE(a_home_is_written_when_it_changes)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     struct sma_buf value;
     sma_buf_init(&value, 4096);
@@ -70,7 +69,6 @@ static void a_home_is_written_when_it_changes(void)
     CHECK_OK(sma_state_access_get(world.store->state, SMA_STR("home/test/boss"), &value));
     CHECK(strstr(value.ptr, "elsewhere") != NULL);
     sma_buf_fini(&value);
-    end_world(&world);
 }
 
 /* -- what is remembered ------------------------------------------------------------------------ */
@@ -81,9 +79,9 @@ static enum sma_access_standing read_standing(struct world *world)
     return person.standing;
 }
 
-static void what_is_remembered_of_people_follows_change_and_undo(void)
+CASE(what_is_remembered_of_people_follows_change_and_undo)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     CHECK_INT(SMA_ACCESS_STRANGER, read_standing(&world)); /* remembered from now on */
     CHECK_OK(sma_store_begin(world.store));
@@ -93,13 +91,12 @@ static void what_is_remembered_of_people_follows_change_and_undo(void)
     CHECK_INT(SMA_ACCESS_ADMIN, read_standing(&world));
     sma_store_fail_batch(world.store, SMA_ERR_NOSPACE);
     CHECK_INT(SMA_ACCESS_STRANGER, read_standing(&world));
-    end_world(&world);
 }
 
 /* -- standing ---------------------------------------------------------------------------------- */
-static void standing_is_the_highest_that_somebody_has(void)
+CASE(standing_is_the_highest_that_somebody_has)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":[\"lis\"],\"adminUserIds\":[\"gad\"]}";
     world.config.permissions_json = "{\"roles\":{\"admin\":[\"test:chat:g:user:long\"]}}";
@@ -156,14 +153,13 @@ static void standing_is_the_highest_that_somebody_has(void)
     route.user_id = SMA_STR("pla");
     CHECK_INT(SMA_STANDING_STRANGER, sma_store_standing(world.store, group, &route, true));
     CHECK(!sma_store_role_is_known(world.store, group, &route, true));
-    end_world(&world);
 }
 
 /* A role that is taken away counts no more with the next message, nor does the home that came with
  * it. */
-static void roles_are_read_again(void)
+CASE(roles_are_read_again)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)write_as(&world, "boss", "1", "hello");
     finish_next(&world);
@@ -190,12 +186,11 @@ static void roles_are_read_again(void)
     sma_store_actor_ops.handle(world.store, &msg, world.store->ctx);
     sma_msg_destroyp(&msg);
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "second"));
-    end_world(&world);
 }
 
-static void lists_refuse_politely(void)
+CASE(lists_refuse_politely)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":[\"lis\"]}";
     open_world(&world);
@@ -208,12 +203,11 @@ static void lists_refuse_politely(void)
     CHECK_INT(SMA_VERDICT_IGNORED, command_as(&world, "eve", "4", SMA_CONTROL_STOP));
     CHECK(strstr(listed(&world), "\"pairings\":[]") != NULL);
     CHECK(run_seq(&world) == 0);
-    end_world(&world);
 }
 
-static void anyone_may_talk_and_is_nobody_by_it(void)
+CASE(anyone_may_talk_and_is_nobody_by_it)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{\"access\":\"anyone\"}";
     open_world(&world);
@@ -222,7 +216,6 @@ static void anyone_may_talk_and_is_nobody_by_it(void)
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
     restart_world(&world);
     CHECK_INT(SMA_STANDING_STRANGER, standing_of(&world, "eve"));
-    end_world(&world);
 }
 
 /* -- contacts ---------------------------------------------------------------------------------- */
@@ -268,9 +261,9 @@ static int say_in_strange_group(struct world *world, const char *who, const char
     return accepted(&world->test).verdict;
 }
 
-static void a_stranger_takes_nobodys_name(void)
+CASE(a_stranger_takes_nobodys_name)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&world, "eve", "1", "hello"));
     CHECK_TEXT("", look_up(&world, "Ann"));
@@ -284,14 +277,13 @@ static void a_stranger_takes_nobodys_name(void)
     CHECK_TEXT("", look_up(&world, "test:eve"));
     restart_world(&world);
     CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, " ANN "));
-    end_world(&world);
 }
 
 /* A displayed name and a handle, alone or together as the model is shown them. */
-static void people_are_found_by_name_and_by_handle(void)
+CASE(people_are_found_by_name_and_by_handle)
 {
     static const char *const names[] = {"Xiao Ming", "xm", "@xm", "Xiao Ming (@xm)", " (@XM)"};
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     (void)say_as(&world, TEST,
                  &(struct saying){.chat = "boss",
@@ -308,12 +300,11 @@ static void people_are_found_by_name_and_by_handle(void)
     CHECK_TEXT("", look_up(&world, "Xiao Ming (@eve)"));
     CHECK_TEXT("", look_up(&world, "@"));
     CHECK_TEXT("", look_up(&world, "(@)"));
-    end_world(&world);
 }
 
-static void two_people_with_one_name_are_asked_about(void)
+CASE(two_people_with_one_name_are_asked_about)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     make_world(&world);
     world.test_json = "{}";
     world.config.permissions_json =
@@ -328,14 +319,13 @@ static void two_people_with_one_name_are_asked_about(void)
     CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "test:boss"));
     crash_world(&world);
     CHECK_TEXT("2  ", look_up(&world, "ann"));
-    end_world(&world);
 }
 
 /* Whoever was a member and is no more, and whoever has another name by now, is never sent to
  * without a question. */
-static void who_is_meant_is_in_doubt(void)
+CASE(who_is_meant_is_in_doubt)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start_paired(&world);
     CHECK_OK(sma_store_begin(world.store));
     struct sma_state_contact contact = {.channel = SMA_STR("test"),
@@ -355,21 +345,6 @@ static void who_is_meant_is_in_doubt(void)
     finish_next(&world);
     CHECK_TEXT("1 test:chat:1 owner, test:boss doubtful", look_up(&world, "old"));
     CHECK_TEXT("1 test:chat:boss owner, test:boss", look_up(&world, "ann"));
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(a_stranger_takes_nobodys_name);
-    RUN(people_are_found_by_name_and_by_handle);
-    RUN(two_people_with_one_name_are_asked_about);
-    RUN(who_is_meant_is_in_doubt);
-    RUN(homes_are_owners_then_administrators);
-    RUN(a_home_is_written_when_it_changes);
-    RUN(what_is_remembered_of_people_follows_change_and_undo);
-    RUN(standing_is_the_highest_that_somebody_has);
-    RUN(roles_are_read_again);
-    RUN(lists_refuse_politely);
-    RUN(anyone_may_talk_and_is_nobody_by_it);
-    return check_summary();
-}
+CASES_MAIN

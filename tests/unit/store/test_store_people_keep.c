@@ -51,7 +51,9 @@ static int keep_round(struct world *world, uint32_t budget)
     return slices;
 }
 
-static void pages_are_in_order_and_hold_copies(void)
+AFTER_EACH(end_world(&w))
+
+CASE(pages_are_in_order_and_hold_copies)
 {
     start_paired(&w);
     char key[32];
@@ -79,10 +81,9 @@ static void pages_are_in_order_and_hold_copies(void)
     } while (pairs.count == 10);
     CHECK_INT(25, count);
     sma_state_rows_free(&rows);
-    end_world(&w);
 }
 
-static void closed_windows_go_and_open_ones_stay(void)
+CASE(closed_windows_go_and_open_ones_stay)
 {
     start_paired(&w);
     char key[40], value[40];
@@ -101,10 +102,9 @@ static void closed_windows_go_and_open_ones_stay(void)
     sma_sim_advance(w.system, 61 * SECOND);
     CHECK_INT(1, keep_round(&w, 1000));
     CHECK_INT(0, (int)count_under(&w, "window:"));
-    end_world(&w);
 }
 
-static void codes_that_nobody_answered_go_with_all_their_marks(void)
+CASE(codes_that_nobody_answered_go_with_all_their_marks)
 {
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", "1", "hello"));
@@ -120,34 +120,32 @@ static void codes_that_nobody_answered_go_with_all_their_marks(void)
     (void)keep_round(&w, 3);
     CHECK_INT(0, (int)count_under(&w, "pair/"));
     CHECK_INT(0, (int)count_under(&w, "pairing/"));
-    end_world(&w);
 }
 
-static void homes_go_with_the_role_and_words_of_owners_stay(void)
+CASE(homes_go_with_the_role_and_words_of_owners_stay)
 {
     start_paired(&w);
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "1", "hello"));
-    CHECK_INT(200,
-              decide(&w, &(struct decision){.id = "test:ann", .standing = SMA_STANDING_ADMIN}));
+    CHECK_INT(200, decide_person(
+                       &w, &(struct decision){.id = "test:ann", .standing = SMA_STANDING_ADMIN}));
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "ann", "1", "hello"));
-    CHECK_INT(200, decide(&w, &(struct decision){.id = "test:eve", .is_refused = true}));
+    CHECK_INT(200, decide_person(&w, &(struct decision){.id = "test:eve", .is_refused = true}));
     put_record(&w, "home/test/damaged", "{");
     CHECK_INT(3, (int)count_under(&w, "home/"));
     (void)keep_round(&w, 2);
     CHECK_INT(2, (int)count_under(&w, "home/"));
-    CHECK_INT(200,
-              decide(&w, &(struct decision){.id = "test:ann", .standing = SMA_STANDING_MEMBER}));
+    CHECK_INT(200, decide_person(
+                       &w, &(struct decision){.id = "test:ann", .standing = SMA_STANDING_MEMBER}));
     sma_sim_advance(w.system, 400 * DAY);
     (void)keep_round(&w, 2);
     CHECK_INT(1, (int)count_under(&w, "home/"));
     CHECK(has_record(&w, "home/test/boss"));
     CHECK_INT(2, (int)count_under(&w, "person/")); /* a refusal holds for ever, as a pairing does */
-    end_world(&w);
 }
 
 /* A failed commit leaves the round where it is; what was removed with it is removed the next
  * time. */
-static void a_slice_that_is_undone_is_done_again(void)
+CASE(a_slice_that_is_undone_is_done_again)
 {
     start_paired(&w);
     put_record(&w, "window:1:u", "1");
@@ -159,12 +157,11 @@ static void a_slice_that_is_undone_is_done_again(void)
     (void)keep_round(&w, 1);
     (void)keep_round(&w, 1);
     CHECK_INT(0, (int)count_under(&w, "window:"));
-    end_world(&w);
 }
 
 /* Nobody calls for it: a round begins with the start, and every hour while there is work; it sets
  * no time of its own for that. */
-static void rounds_begin_by_themselves(void)
+CASE(rounds_begin_by_themselves)
 {
     start_paired(&w);
     char key[40];
@@ -183,16 +180,10 @@ static void rounds_begin_by_themselves(void)
     sma_sim_advance(w.system, 3601 * SECOND);
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "boss", "1", "hello"));
     CHECK_INT(0, (int)count_under(&w, "window:"));
-    end_world(&w);
 }
 
 int main(void)
 {
-    RUN(pages_are_in_order_and_hold_copies);
-    RUN(closed_windows_go_and_open_ones_stay);
-    RUN(codes_that_nobody_answered_go_with_all_their_marks);
-    RUN(homes_go_with_the_role_and_words_of_owners_stay);
-    RUN(rounds_begin_by_themselves);
-    RUN(a_slice_that_is_undone_is_done_again);
+    check_run_cases(NULL);
     return 0;
 }

@@ -76,9 +76,9 @@ static void start(struct world *world)
     }
 }
 
-static void the_platform_is_asked_about_people_of_the_chat(void)
+CASE(the_platform_is_asked_about_people_of_the_chat)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start(&world);
     static const char *const users[] = {"", "ann", "bob"};
     for (size_t i = 0; i < SMA_COUNT_OF(users); i++) {
@@ -91,12 +91,11 @@ static void the_platform_is_asked_about_people_of_the_chat(void)
         CHECK(strstr(said, i == 2 ? "\"userId\":\"bob\"" : "\"userId\":\"ann\"") != NULL);
         CHECK(strstr(said, "never instructions") != NULL);
     }
-    end_world(&world);
 }
 
-static void others_are_not_told_of(void)
+CASE(others_are_not_told_of)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start(&world);
     ask_about(&world, "room", "eve", false);
     char known[2048];
@@ -115,12 +114,11 @@ static void others_are_not_told_of(void)
         SMA_MSG_BODY((struct sma_msg *)(uintptr_t)question, struct sma_prepare)->route.chat_id);
     say_profile(&world, "{\"name\":\"Eve\"}", "");
     CHECK(strstr(told_agent(&world), "Eve") != NULL);
-    end_world(&world);
 }
 
-static void what_does_not_come_is_said(void)
+CASE(what_does_not_come_is_said)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start(&world);
     ask_about(&world, "room", "bob", false);
     say_profile(&world, "", "Too much is asked of the platform: try again in 7 s");
@@ -136,11 +134,10 @@ static void what_does_not_come_is_said(void)
     ask_about(&world, "room", "bob", false);
     say_profile(&world, "", "");
     CHECK(strstr(told_agent(&world), "did not say anything") != NULL);
-    end_world(&world);
 }
 
 /* An adapter that answers nothing fills no memory, and its places come back. */
-static void only_so_many_questions_wait(void)
+CASE(only_so_many_questions_wait)
 {
     struct world world;
     start(&world);
@@ -159,21 +156,20 @@ static void only_so_many_questions_wait(void)
     end_world(&world); /* one is open */
 }
 
-static void what_is_open_at_the_stop_is_answered(void)
+CASE(what_is_open_at_the_stop_is_answered)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start(&world);
     ask_about(&world, "room", "bob", false);
     stop_world(&world);
     CHECK(strstr(told_agent(&world), "The program is stopping") != NULL);
     say_profile(&world, "{\"name\":\"late\"}", "");
     CHECK_TEXT("", told_agent(&world));
-    end_world(&world);
 }
 
-static void a_platform_without_a_look_up_is_answered_from_the_store(void)
+CASE(a_platform_without_a_look_up_is_answered_from_the_store)
 {
-    struct world world;
+    SMA_AUTO(end_world) struct world world;
     start(&world);
     struct sma_route route = route_of(API, "api:chat:1");
     route.user_id = SMA_STR("u1");
@@ -188,16 +184,6 @@ static void a_platform_without_a_look_up_is_answered_from_the_store(void)
                              &(struct sma_contact_ask){.wants_profile = true, .asker = route}));
     run(&world);
     CHECK(strstr(told_agent(&world), "not connected") != NULL);
-    end_world(&world);
 }
 
-int main(void)
-{
-    RUN(the_platform_is_asked_about_people_of_the_chat);
-    RUN(others_are_not_told_of);
-    RUN(what_does_not_come_is_said);
-    RUN(only_so_many_questions_wait);
-    RUN(what_is_open_at_the_stop_is_answered);
-    RUN(a_platform_without_a_look_up_is_answered_from_the_store);
-    return check_summary();
-}
+CASES_MAIN

@@ -49,7 +49,9 @@ static void expect_no_run(void)
     CHECK_INT(0, count_kept(&w.agent, SMA_MSG_RUN));
 }
 
-static void a_run_starts_when_its_chat_is_quiet(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_run_starts_when_its_chat_is_quiet)
 {
     begin_world();
     say(&w, "a", "1", "hello");
@@ -64,11 +66,10 @@ static void a_run_starts_when_its_chat_is_quiet(void)
     later(200);
     expect_run((const char *[]){"hello", "can you", "look at it"}, 3);
     CHECK_TEXT("", next_delivery(&w)); /* nobody was told to wait */
-    end_world(&w);
 }
 
 /* Who goes on and on is answered in between. */
-static void somebody_who_does_not_stop_is_answered_all_the_same(void)
+CASE(somebody_who_does_not_stop_is_answered_all_the_same)
 {
     begin_world();
     for (int i = 0; i < 7; i++) {
@@ -81,10 +82,9 @@ static void somebody_who_does_not_stop_is_answered_all_the_same(void)
     say(&w, "a", "last", "more");
     later(600); /* 7.5 s and a little */
     CHECK_INT(1, (int)count_kept(&w.agent, SMA_MSG_RUN));
-    end_world(&w);
 }
 
-static void chats_are_quiet_each_by_itself(void)
+CASE(chats_are_quiet_each_by_itself)
 {
     begin_world();
     say(&w, "a", "1", "of a");
@@ -95,10 +95,9 @@ static void chats_are_quiet_each_by_itself(void)
     expect_no_run();
     later(1000);
     expect_run((const char *[]){"of b"}, 1);
-    end_world(&w);
 }
 
-static void the_next_run_waits_for_quiet_too(void)
+CASE(the_next_run_waits_for_quiet_too)
 {
     begin_world();
     say(&w, "a", "1", "one");
@@ -112,10 +111,9 @@ static void the_next_run_waits_for_quiet_too(void)
     expect_no_run();
     later(1500);
     expect_run((const char *[]){"two"}, 1);
-    end_world(&w);
 }
 
-static void other_modes_and_callers_do_not_wait(void)
+CASE(other_modes_and_callers_do_not_wait)
 {
     for (uint8_t mode = SMA_QUEUE_SERIAL; mode <= SMA_QUEUE_STEER; mode++) {
         begin_world();
@@ -131,7 +129,7 @@ static void other_modes_and_callers_do_not_wait(void)
 }
 
 /* A picture is fetched meanwhile; the longer of the two counts. */
-static void what_is_prepared_is_also_waited_for(void)
+CASE(what_is_prepared_is_also_waited_for)
 {
     begin_world();
     (void)say_as(&w, TEST,
@@ -149,10 +147,9 @@ static void what_is_prepared_is_also_waited_for(void)
     expect_no_run();
     later(600);
     expect_run((const char *[]){"see"}, 1);
-    end_world(&w);
 }
 
-static void a_crash_loses_nothing_of_it(void)
+CASE(a_crash_loses_nothing_of_it)
 {
     begin_world();
     say(&w, "a", "1", "hello");
@@ -162,10 +159,9 @@ static void a_crash_loses_nothing_of_it(void)
     crash_world(&w);
     later(1600);
     expect_run((const char *[]){"hello", "can you"}, 2);
-    end_world(&w);
 }
 
-static void a_stop_ends_what_waits_for_quiet(void)
+CASE(a_stop_ends_what_waits_for_quiet)
 {
     begin_world();
     say(&w, "a", "1", "hello");
@@ -176,10 +172,9 @@ static void a_stop_ends_what_waits_for_quiet(void)
     say(&w, "a", "3", "again");
     later(1600);
     expect_run((const char *[]){"again"}, 1);
-    end_world(&w);
 }
 
-static void nothing_wakes_up_when_nothing_waits(void)
+CASE(nothing_wakes_up_when_nothing_waits)
 {
     begin_world();
     say(&w, "a", "1", "hello");
@@ -187,19 +182,6 @@ static void nothing_wakes_up_when_nothing_waits(void)
     expect_run((const char *[]){"hello"}, 1);
     CHECK(w.store->intake->quiet_first == NULL);
     CHECK(sma_store_quiet_wake(w.store) == UINT64_MAX);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_run_starts_when_its_chat_is_quiet);
-    RUN(somebody_who_does_not_stop_is_answered_all_the_same);
-    RUN(chats_are_quiet_each_by_itself);
-    RUN(the_next_run_waits_for_quiet_too);
-    RUN(other_modes_and_callers_do_not_wait);
-    RUN(what_is_prepared_is_also_waited_for);
-    RUN(a_crash_loses_nothing_of_it);
-    RUN(a_stop_ends_what_waits_for_quiet);
-    RUN(nothing_wakes_up_when_nothing_waits);
-    return check_summary();
-}
+CASES_MAIN

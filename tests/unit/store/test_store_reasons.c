@@ -70,7 +70,9 @@ static void open_with(const char *rules)
     open_world(&w);
 }
 
-static void each_message_that_is_not_answered_has_its_reason(void)
+AFTER_EACH(end_world(&w))
+
+CASE(each_message_that_is_not_answered_has_its_reason)
 {
     open_with("{\"access\":\"anyone\",\"groupAccess\":\"initiator_or_admin\",\"groups\":[\"g\"]}");
     struct saying said = group("m1", SMA_ADDRESSED_NONE);
@@ -94,10 +96,9 @@ static void each_message_that_is_not_answered_has_its_reason(void)
     expect_trace("m1", SMA_REASON_NOT_ADDRESSED);
     expect_trace("m3", SMA_REASON_NOT_ADMIN);
     expect_trace("m6", SMA_REASON_NONE);
-    end_world(&w);
 }
 
-static void strangers_have_theirs(void)
+CASE(strangers_have_theirs)
 {
     open_with("{\"access\":\"paired\"}");
     expect(&(struct saying){.chat = "1", .id = "m1", .text = "a"}, SMA_REASON_NOT_PAIRED);
@@ -107,15 +108,15 @@ static void strangers_have_theirs(void)
     open_with("{\"access\":[\"u7\"]}");
     expect(&(struct saying){.chat = "1", .id = "m1", .text = "a"}, SMA_REASON_NOT_LISTED);
     expect(&(struct saying){.chat = "7", .id = "m2", .text = "a", .user = "u7"}, SMA_REASON_NONE);
-    end_world(&w);
 }
 
 /* Who may not is known only when the platform has been asked. */
-static void a_role_that_is_refused_later_is_told_in_the_trace(void)
+CASE(a_role_that_is_refused_later_is_told_in_the_trace)
 {
     open_with("{\"access\":\"anyone\",\"groupAccess\":\"initiator_or_admin\",\"groups\":[\"g\"]}");
     struct saying said = group("m1", SMA_ADDRESSED_MENTION);
     expect(&said, SMA_REASON_NONE);
+    (void)prepare(&w, SMA_ROLE_MEMBER, "");
     said = group("m2", SMA_ADDRESSED_MENTION);
     said.user = "u2";
     expect(&said, SMA_REASON_NONE);
@@ -124,10 +125,9 @@ static void a_role_that_is_refused_later_is_told_in_the_trace(void)
     expect_trace("m2", SMA_REASON_NOT_ADMIN);
     restart_world(&w);
     expect_trace("m2", SMA_REASON_NOT_ADMIN);
-    end_world(&w);
 }
 
-static void messages_that_come_late_say_how(void)
+CASE(messages_that_come_late_say_how)
 {
     open_with("{\"access\":\"anyone\",\"backlogMaxS\":600}");
     int64_t now = sma_ctx_wall(sma_system_ctx(w.system, API));
@@ -138,10 +138,9 @@ static void messages_that_come_late_say_how(void)
     open_with("{\"access\":\"anyone\",\"backlog\":\"record\"}");
     expect(&(struct saying){.chat = "1", .id = "m1", .text = "a", .sent_ms = now - 10000},
            SMA_REASON_BEFORE_START);
-    end_world(&w);
 }
 
-static void limits_say_which(void)
+CASE(limits_say_which)
 {
     make_world(&w);
     w.test_json = "{\"access\":\"anyone\"}";
@@ -151,11 +150,10 @@ static void limits_say_which(void)
     expect(&(struct saying){.chat = "1", .id = "m2", .text = "a"}, SMA_REASON_RATE);
     restart_world(&w);
     expect_trace("m2", SMA_REASON_RATE);
-    end_world(&w);
 }
 
 /* Nothing of it is stored: the reason goes with the refusal. */
-static void what_is_over_a_limit_is_refused_with_its_reason(void)
+CASE(what_is_over_a_limit_is_refused_with_its_reason)
 {
     static char id[SMA_ID_BYTES_MAX + 2];
     open_with("{\"access\":\"anyone\"}");
@@ -165,16 +163,6 @@ static void what_is_over_a_limit_is_refused_with_its_reason(void)
     struct sma_accepted answer = accepted(&w.test);
     CHECK_INT(SMA_VERDICT_REFUSED, answer.verdict);
     CHECK_INT(SMA_REASON_OVER_LIMIT, answer.why);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(each_message_that_is_not_answered_has_its_reason);
-    RUN(strangers_have_theirs);
-    RUN(a_role_that_is_refused_later_is_told_in_the_trace);
-    RUN(messages_that_come_late_say_how);
-    RUN(limits_say_which);
-    RUN(what_is_over_a_limit_is_refused_with_its_reason);
-    return check_summary();
-}
+CASES_MAIN

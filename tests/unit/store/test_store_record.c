@@ -79,8 +79,7 @@ static int answer_all(void)
     for (uint64_t seq; (seq = run_seq(&w)) != 0; count++) {
         step(&w, seq, 1, &(struct delivery){.key = "test:chat:x", .text = "hi"}, 1);
         done(&w, seq, "ok", NULL, 0);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+        expect_durable(&w, SMA_MSG_STEP_DONE);
         CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
     }
     return count;
@@ -89,8 +88,7 @@ static int answer_all(void)
 static void say_and_answer(const char *chat, const char *id)
 {
     say(&w, chat, id, id);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(1, answer_all());
 }
 
@@ -132,12 +130,13 @@ static void spoil(const char *path, enum spoiling how)
     CHECK_INT(0, status);
 }
 
+AFTER_EACH(end_world(&w))
+
 /* Review 1.5: the file of a *known* chat. */
-static void a_bad_history_file_stops_nobody_not_even_its_chat(void)
+CASE(a_bad_history_file_stops_nobody_not_even_its_chat)
 {
     for (enum spoiling how = 0; how < SPOIL_COUNT; how++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         say_and_answer("a", "1");
         run_for(&w, 5 * SECOND); /* synced */
         CHECK_TEXT("1 ", ids_of("a"));
@@ -173,10 +172,9 @@ static void a_bad_history_file_stops_nobody_not_even_its_chat(void)
 }
 
 /* The relatives: a delivery to such a chat, and its receipt. */
-static void deliveries_to_a_chat_with_a_bad_file_get_their_receipts(void)
+CASE(deliveries_to_a_chat_with_a_bad_file_get_their_receipts)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     char path[200];
     snprintf(path, sizeof path, "%s", path_of("q"));
     CHECK_INT(0, mkdir(path, 0700));
@@ -184,8 +182,7 @@ static void deliveries_to_a_chat_with_a_bad_file_get_their_receipts(void)
     run(&w);
     uint64_t seq = run_seq(&w);
     step(&w, seq, 1, &(struct delivery){.key = "test:chat:q", .text = "hi"}, 1);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
     struct sma_msg *order = deliver(&w);
     CHECK(order != NULL);
     uint64_t id = SMA_MSG_BODY(order, struct sma_deliver)->outbox_id;
@@ -205,13 +202,11 @@ static void deliveries_to_a_chat_with_a_bad_file_get_their_receipts(void)
     CHECK_INT(0, rmdir(path));
     run_for(&w, 30 * SECOND);
     CHECK_INT(1, (long long)count_of(history(&w, "test%3Achat%3Aq"), "\"text\":\"hi\""));
-    end_world(&w);
 }
 
-static void the_history_of_such_a_chat_says_why_it_cannot_be_read(void)
+CASE(the_history_of_such_a_chat_says_why_it_cannot_be_read)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     CHECK_INT(0, mkdir(path_of("a"), 0700));
     say_and_answer("a", "1");
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_HISTORY, struct sma_history_ask, 256);
@@ -225,17 +220,16 @@ static void the_history_of_such_a_chat_says_why_it_cannot_be_read(void)
     struct sma_str error = SMA_MSG_BODY(msg, struct sma_history_lines)->error;
     CHECK(memmem(error.ptr, error.len, "cannot be read now", 18) != NULL);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
 /* -- errors of one write ----------------------------------------------------------------------- */
-static void a_write_that_fails_is_made_again_later(void)
+CASE(a_write_that_fails_is_made_again_later)
 {
     make_failing_world();
     open_world(&w);
     say_and_answer("a", "1");
     say_and_answer("b", "1");
-    char victim[200];
+    static char victim[200]; /* as long as the world */
     snprintf(victim, sizeof victim, "%s", path_of("a"));
     write_victim = victim;
     write_errno = EIO;
@@ -253,18 +247,16 @@ static void a_write_that_fails_is_made_again_later(void)
     CHECK(is_flushed());
     restart_world(&w);
     CHECK_TEXT("1 2 3 ", ids_of("a"));
-    end_world(&w);
 }
 
 /* Review 2.6. */
-static void a_start_on_a_full_disk_keeps_lines_waiting(void)
+CASE(a_start_on_a_full_disk_keeps_lines_waiting)
 {
     make_failing_world();
     open_world(&w);
     write_errno = ENOSPC;
     say(&w, "a", "1", "x");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     crash_world(&w);
     CHECK_INT(1, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded));
     say(&w, "b", "1", "x");
@@ -276,9 +268,7 @@ static void a_start_on_a_full_disk_keeps_lines_waiting(void)
     CHECK_INT(0, (long long)sma_gauge_get(SMA_GAUGE_disk_degraded));
     CHECK_TEXT("1 ", ids_of("a"));
     say(&w, "b", "1", "x");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    end_world(&w);
+    expect_accepted(&w);
 }
 
 /* -- the watermark ----------------------------------------------------------------------------- */
@@ -292,10 +282,9 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                                : SMA_STATE_VFS_PASS;
 }
 
-static void the_watermark_stays_until_who_is_set_aside_is_recorded(void)
+CASE(the_watermark_stays_until_who_is_set_aside_is_recorded)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     CHECK_INT(0, mkdir(path_of("a"), 0700));
     say_and_answer("a", "1");
     sma_state_vfs_set_hook(fail_when_full);
@@ -310,11 +299,10 @@ static void the_watermark_stays_until_who_is_set_aside_is_recorded(void)
     CHECK_INT(0, rmdir(path_of("a")));
     run_for(&w, 900 * SECOND);
     CHECK_TEXT("1 ", ids_of("a"));
-    end_world(&w);
 }
 
 /* What comes while files are being synced is of the next flush. */
-static void the_watermark_is_that_of_the_beginning_of_the_flush(void)
+CASE(the_watermark_is_that_of_the_beginning_of_the_flush)
 {
     make_failing_world();
     w.has_threads = true;
@@ -345,10 +333,9 @@ static void the_watermark_is_that_of_the_beginning_of_the_flush(void)
 }
 
 /* -- odd bytes and odd editors ----------------------------------------------------------------- */
-static void a_damaged_line_in_the_database_stops_no_start(void)
+CASE(a_damaged_line_in_the_database_stops_no_start)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say_and_answer("a", "1");
     say_and_answer("b", "1");
     sma_sim_crash(w.system);
@@ -366,15 +353,13 @@ static void a_damaged_line_in_the_database_stops_no_start(void)
     say_and_answer("a", "2");
     say_and_answer("b", "2");
     CHECK_TEXT("1 2 ", ids_of("b"));
-    end_world(&w);
 }
 
 /* An editor that keeps a backup: x becomes x~, a new x is written. */
-static void an_editors_backup_gets_no_lines(void)
+CASE(an_editors_backup_gets_no_lines)
 {
     for (int is_idle = 0; is_idle < 2; is_idle++) {
-        make_world(&w);
-        open_world(&w);
+        new_world(&w);
         say_and_answer("a", "1");
         if (is_idle)
             run_for(&w, 10 * SECOND);
@@ -398,7 +383,7 @@ static void an_editors_backup_gets_no_lines(void)
 
 /* A line that a start replays is as dirty as a new one: the watermark may pass it when it is
  * synced, not before. */
-static void replayed_lines_are_synced_before_the_watermark_passes_them(void)
+CASE(replayed_lines_are_synced_before_the_watermark_passes_them)
 {
     make_failing_world();
     open_world(&w);
@@ -415,21 +400,11 @@ static void replayed_lines_are_synced_before_the_watermark_passes_them(void)
     CHECK_INT(0, sma_history_dirty_count(w.store->history));
     CHECK(sync_count > 0);
     CHECK_TEXT("1 ", ids_of("a"));
-    end_world(&w);
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(a_bad_history_file_stops_nobody_not_even_its_chat);
-    RUN(deliveries_to_a_chat_with_a_bad_file_get_their_receipts);
-    RUN(the_history_of_such_a_chat_says_why_it_cannot_be_read);
-    RUN(a_write_that_fails_is_made_again_later);
-    RUN(a_start_on_a_full_disk_keeps_lines_waiting);
-    RUN(the_watermark_stays_until_who_is_set_aside_is_recorded);
-    RUN(the_watermark_is_that_of_the_beginning_of_the_flush);
-    RUN(replayed_lines_are_synced_before_the_watermark_passes_them);
-    RUN(a_damaged_line_in_the_database_stops_no_start);
-    RUN(an_editors_backup_gets_no_lines);
+    check_run_cases(NULL);
     return check_summary();
 }

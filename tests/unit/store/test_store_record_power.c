@@ -179,8 +179,7 @@ static void lose_power(long how)
 static void say_id(const char *chat, const char *id)
 {
     say(&w, chat, id, id);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     snprintf(disk->acknowledged[disk->acknowledged_count++], sizeof disk->acknowledged[0], "%s",
              id);
 }
@@ -256,8 +255,7 @@ static void check_chat(const char *chat, int old_count)
 static bool die_and_start_again(long at, long how)
 {
     memset(disk, 0, sizeof *disk);
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     stop_world(&w);
     close_system(&w);
     put_old_lines();
@@ -285,7 +283,7 @@ static bool die_and_start_again(long at, long how)
 
 static long stride = 1;
 
-static void no_line_is_lost_or_doubled_when_the_power_fails(void)
+CASE(no_line_is_lost_or_doubled_when_the_power_fails)
 {
     long deaths = 0;
     for (long how = 0; how < 3; how++) {
@@ -303,7 +301,7 @@ int main(int argc, char **argv)
         stride = strtol(argv[1], NULL, 10);
     disk = mmap(NULL, sizeof *disk, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(disk != MAP_FAILED);
-    RUN(no_line_is_lost_or_doubled_when_the_power_fails);
+    check_run_cases(NULL);
     munmap(disk, sizeof *disk);
     return check_summary();
 }

@@ -32,7 +32,9 @@ static uint64_t say_first(const char *chat, const char *id, const char *text)
     return accepted(&w.test).seq;
 }
 
-static void a_slow_suspect_stops_the_others_for_a_while_only(void)
+AFTER_EACH(end_world(&w))
+
+CASE(a_slow_suspect_stops_the_others_for_a_while_only)
 {
     make_world(&w);
     w.config.agent_concurrency = 4;
@@ -48,10 +50,9 @@ static void a_slow_suspect_stops_the_others_for_a_while_only(void)
     uint64_t first = run_seq(&w), second = run_seq(&w);
     CHECK((first == other && second == fresh) || (first == fresh && second == other));
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void the_next_suspect_has_its_turn_when_one_takes_long(void)
+CASE(the_next_suspect_has_its_turn_when_one_takes_long)
 {
     make_world(&w);
     w.config.agent_concurrency = 4;
@@ -70,14 +71,12 @@ static void the_next_suspect_has_its_turn_when_one_takes_long(void)
     }
     for (int i = 0; i < 3; i++) {
         step(&w, seqs[i], 1, NULL, 0);
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+        expect_durable(&w, SMA_MSG_STEP_DONE);
     }
     CHECK_INT(0, w.store->runs->suspect_count);
-    end_world(&w);
 }
 
-static void an_unreadable_message_takes_no_collected_one_along(void)
+CASE(an_unreadable_message_takes_no_collected_one_along)
 {
     make_world(&w);
     w.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -98,10 +97,9 @@ static void an_unreadable_message_takes_no_collected_one_along(void)
     sma_msg_destroy(msg);
     expect_given_up(bad);
     CHECK(sma_store_has_trouble(w.store, "message", SMA_STR("test:chat:a")));
-    end_world(&w);
 }
 
-static void an_order_that_is_too_big_is_its_runs_end(void)
+CASE(an_order_that_is_too_big_is_its_runs_end)
 {
     static char big[6000];
     make_world(&w);
@@ -114,14 +112,12 @@ static void an_order_that_is_too_big_is_its_runs_end(void)
     sma_buf_fini(&w.store->scratch.load);
     sma_buf_init(&w.store->scratch.load, 4096);
     done(&w, one, "out", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     CHECK(run_seq(&w) == small);
     expect_given_up(large);
-    end_world(&w);
 }
 
-static void a_row_of_no_chat_does_not_stop_the_start(void)
+CASE(a_row_of_no_chat_does_not_stop_the_start)
 {
     make_world(&w);
     w.config.agent_concurrency = 1;
@@ -143,12 +139,11 @@ static void a_row_of_no_chat_does_not_stop_the_start(void)
     }
     CHECK(first == three);
     CHECK(sma_store_has_trouble(w.store, "unreadable message", SMA_STR("")));
-    end_world(&w);
 }
 
 /* A step is damaged when it could never be stored: its run is given up, who came with it in the
  * batch is not. */
-static void a_step_that_cannot_be_stored_ends_its_run_alone(void)
+CASE(a_step_that_cannot_be_stored_ends_its_run_alone)
 {
     make_world(&w);
     w.config.agent_concurrency = 4;
@@ -159,24 +154,12 @@ static void a_step_that_cannot_be_stored_ends_its_run_alone(void)
     step(&w, two, 1, NULL, 0);
     step(&w, one, SMA_STATE_STEP_NUMBER_MAX + 1, NULL, 0);
     say(&w, "c", "3", "three");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
     CHECK_INT(SMA_STEP_STOPPED, verdict(&w, SMA_MSG_STEP_DONE));
     expect_given_up(one);
     step(&w, two, 2, NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
-    end_world(&w);
+    expect_durable(&w, SMA_MSG_STEP_DONE);
 }
 
-int main(void)
-{
-    RUN(a_slow_suspect_stops_the_others_for_a_while_only);
-    RUN(the_next_suspect_has_its_turn_when_one_takes_long);
-    RUN(an_unreadable_message_takes_no_collected_one_along);
-    RUN(an_order_that_is_too_big_is_its_runs_end);
-    RUN(a_row_of_no_chat_does_not_stop_the_start);
-    RUN(a_step_that_cannot_be_stored_ends_its_run_alone);
-    return check_summary();
-}
+CASES_MAIN

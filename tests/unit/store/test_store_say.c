@@ -63,7 +63,9 @@ static const char *delivery_of(uint64_t outbox_id)
     return query(&w, SMA_QUERY_DELIVERY, id);
 }
 
-static void it_is_delivered_once_however_often_it_is_asked_for(void)
+AFTER_EACH(end_world(&w))
+
+CASE(it_is_delivered_once_however_often_it_is_asked_for)
 {
     open_people(&w);
     (void)answered("a", "1");
@@ -85,12 +87,10 @@ static void it_is_delivered_once_however_often_it_is_asked_for(void)
     CHECK(deliver(&w) == NULL);
     /* A person's message of the same id is another one. */
     say(&w, "a", "k1", "hello");
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
-    end_world(&w);
+    expect_accepted(&w);
 }
 
-static void a_crash_before_it_is_sent_loses_nothing(void)
+CASE(a_crash_before_it_is_sent_loses_nothing)
 {
     open_people(&w);
     (void)answered("a", "1");
@@ -98,10 +98,9 @@ static void a_crash_before_it_is_sent_loses_nothing(void)
     crash_world(&w);
     check_delivered(CHAT_A, "backup is done", said.outbox_id);
     CHECK(strstr(delivery_of(said.outbox_id), "\"state\":\"sent\"") != NULL);
-    end_world(&w);
 }
 
-static void a_chat_that_nobody_knows_gets_nothing(void)
+CASE(a_chat_that_nobody_knows_gets_nothing)
 {
     open_people(&w);
     (void)answered("a", "1");
@@ -114,11 +113,10 @@ static void a_chat_that_nobody_knows_gets_nothing(void)
     CHECK(deliver(&w) == NULL);
     CHECK_TEXT("{}", delivery_of(12345678));
     CHECK_TEXT("{}", query(&w, SMA_QUERY_DELIVERY, "x"));
-    end_world(&w);
 }
 
 /* Nobody was answered there yet: where it is, is known of whom was seen there. */
-static void a_chat_where_somebody_was_seen_is_known(void)
+CASE(a_chat_where_somebody_was_seen_is_known)
 {
     open_people(&w);
     (void)say_as(&w, TEST,
@@ -128,11 +126,10 @@ static void a_chat_where_somebody_was_seen_is_known(void)
     struct sma_accepted said = say_to("test:chat:c", "k1", "good morning");
     CHECK_INT(SMA_VERDICT_ACCEPTED, said.verdict);
     check_delivered("test:chat:c", "good morning", said.outbox_id);
-    end_world(&w);
 }
 
 /* The question stays open, but "yes" behind what was said is no answer to it any more. */
-static void words_behind_it_are_no_consent_to_what_was_asked_before(void)
+CASE(words_behind_it_are_no_consent_to_what_was_asked_before)
 {
     for (int has_said = 0; has_said < 2; has_said++) {
         open_people(&w);
@@ -155,10 +152,6 @@ static void words_behind_it_are_no_consent_to_what_was_asked_before(void)
 
 int main(void)
 {
-    RUN(it_is_delivered_once_however_often_it_is_asked_for);
-    RUN(a_crash_before_it_is_sent_loses_nothing);
-    RUN(a_chat_that_nobody_knows_gets_nothing);
-    RUN(a_chat_where_somebody_was_seen_is_known);
-    RUN(words_behind_it_are_no_consent_to_what_was_asked_before);
+    check_run_cases(NULL);
     return 0;
 }

@@ -21,12 +21,13 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
+AFTER_EACH(end_world(&w))
+
 /* Each start makes a commit of its own first, so that a crash before any other commit counts as
  * unclean too. */
-static void a_crash_before_any_commit_of_a_life_counts(void)
+CASE(a_crash_before_any_commit_of_a_life_counts)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "x");
     run(&w);
     finish_next(&w);
@@ -41,12 +42,11 @@ static void a_crash_before_any_commit_of_a_life_counts(void)
     CHECK_INT(SMA_VERDICT_REFUSED, accepted(&w.test).verdict);
     CHECK_INT(0, (int)run_seq(&w));
     is_full = false;
-    end_world(&w);
 }
 
 /* A commit that fails undoes a decision: the request is read again, still waits, and is decided
  * once. */
-static void a_request_is_read_again_after_a_failed_commit(void)
+CASE(a_request_is_read_again_after_a_failed_commit)
 {
     char id[64];
     open_people(&w);
@@ -63,11 +63,10 @@ static void a_request_is_read_again_after_a_failed_commit(void)
     CHECK(count_of(query(&w, SMA_QUERY_APPROVALS, ""), id) > 0);
     CHECK_INT(200, decide_all(&w, id, false));
     CHECK_TEXT("0:no:refused by root;", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* After an unclean exit the begun runs are suspects: they resume one at a time. */
-static void suspects_resume_one_at_a_time(void)
+CASE(suspects_resume_one_at_a_time)
 {
     make_world(&w);
     w.config.agent_concurrency = 4;
@@ -83,18 +82,15 @@ static void suspects_resume_one_at_a_time(void)
         uint64_t seq = run_seq(&w);
         CHECK(seq != 0);
         step(&w, seq, 1, NULL, 0); /* it did not kill us: the next one */
-        run(&w);
-        CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+        expect_durable(&w, SMA_MSG_STEP_DONE);
     }
     CHECK_INT(0, (int)count_kept(&w.agent, SMA_MSG_RUN));
-    end_world(&w);
 }
 
 /* What was prepared while the message waited is in its row: after a crash nobody is asked again. */
-static void what_was_prepared_is_not_asked_again(void)
+CASE(what_was_prepared_is_not_asked_again)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     say(&w, "a", "1", "first");
     run(&w);
     uint64_t first = run_seq(&w);
@@ -118,12 +114,11 @@ static void what_was_prepared_is_not_asked_again(void)
     CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->seq == second);
     CHECK_STR("one file could not be fetched", SMA_MSG_BODY(msg, struct sma_run_order)->context);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
 /* A press that is read before the clock has been looked at, but after the time, does not decide.
  * Whatever is first. */
-static void a_press_after_the_time_does_not_decide(void)
+CASE(a_press_after_the_time_does_not_decide)
 {
     for (uint64_t seed = 1; seed <= 8; seed++) {
         make_world(&w);
@@ -161,7 +156,7 @@ static unsigned grants_of_next_run(const char *id)
 
 /* A clock that was set back gives nobody more time than he was given. One for good is not
  * concerned. */
-static void a_permission_does_not_outlive_a_clock_set_back(void)
+CASE(a_permission_does_not_outlive_a_clock_set_back)
 {
     for (int is_for_good = 0; is_for_good < 2; is_for_good++) {
         open_people(&w);
@@ -202,7 +197,7 @@ static int64_t wall_as_told(void *self)
 }
 
 /* Who decided is known for 30 days. */
-static void old_requests_go(void)
+CASE(old_requests_go)
 {
     char id[64];
     static struct sma_sys sys;
@@ -229,14 +224,12 @@ static void old_requests_go(void)
         run_for(&w, 900 * SECOND); /* retention begins ten minutes after a start */
         CHECK_INT(days[i] < 30 ? 409 : 404, decide_all(&w, id, true));
     }
-    end_world(&w);
 }
 
 /* A follow-up window is kept until it closes. */
-static void closed_windows_go(void)
+CASE(closed_windows_go)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
     sma_sim_shift_wall(w.system, -3600 * 1000); /* so that it is closed when the next life begins */
     (void)say_as(&w, TEST,
                  &(struct saying){.chat = "g",
@@ -250,19 +243,11 @@ static void closed_windows_go(void)
     restart_world(&w);
     run_for(&w, 60 * SECOND);
     CHECK_INT(0, count_windows());
-    end_world(&w);
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(a_crash_before_any_commit_of_a_life_counts);
-    RUN(a_request_is_read_again_after_a_failed_commit);
-    RUN(suspects_resume_one_at_a_time);
-    RUN(what_was_prepared_is_not_asked_again);
-    RUN(a_press_after_the_time_does_not_decide);
-    RUN(a_permission_does_not_outlive_a_clock_set_back);
-    RUN(old_requests_go);
-    RUN(closed_windows_go);
+    check_run_cases(NULL);
     return check_summary();
 }

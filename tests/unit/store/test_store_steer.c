@@ -25,6 +25,7 @@ static void begin_world(void)
     make_world(&w);
     w.config.queue_mode = SMA_QUEUE_STEER;
     w.config.agent_concurrency = 4;
+    w.config.queue_is_fair = true;
     open_world(&w);
 }
 
@@ -103,8 +104,7 @@ static int state_of(uint64_t seq)
 static void end_run(uint64_t seq)
 {
     done(&w, seq, "all done", NULL, 0);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
 }
 
 static void put_step(uint64_t seq, uint32_t number, const struct sma_step *step)
@@ -116,8 +116,7 @@ static void put_step(uint64_t seq, uint32_t number, const struct sma_step *step)
     body->number = number;
     body->data = sma_msg_dup(msg, SMA_STR("some step"));
     ask_as_agent(&w, msg);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_STEP_DONE));
+    expect_durable(&w, SMA_MSG_STEP_DONE);
 }
 
 /* The run asks its person something. */
@@ -126,8 +125,10 @@ static void ask_person(uint64_t seq, uint32_t number)
     put_step(seq, number, &(struct sma_step){.kind = SMA_STEP_NOTE, .asks_words = true});
 }
 
+AFTER_EACH(end_world(&w))
+
 /* -- the way of one message -------------------------------------------------------------------- */
-static void an_addition_is_told_and_answered_by_the_run_that_took_it(void)
+CASE(an_addition_is_told_and_answered_by_the_run_that_took_it)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -140,10 +141,9 @@ static void an_addition_is_told_and_answered_by_the_run_that_took_it(void)
     CHECK_INT(SMA_RUN_DONE, state_of(seq));
     CHECK_INT(SMA_RUN_DONE, state_of(added));
     CHECK_INT(1, (int)count_of(history(&w, "test%3Achat%3Aa"), "and the cat"));
-    end_world(&w);
 }
 
-static void what_a_run_did_not_take_has_a_run_of_its_own(void)
+CASE(what_a_run_did_not_take_has_a_run_of_its_own)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -153,10 +153,9 @@ static void what_a_run_did_not_take_has_a_run_of_its_own(void)
     expect_no_steer();
     end_run(added);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void a_step_that_is_asked_again_takes_nothing_twice(void)
+CASE(a_step_that_is_asked_again_takes_nothing_twice)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -166,10 +165,9 @@ static void a_step_that_is_asked_again_takes_nothing_twice(void)
     CHECK_INT(1, (int)sma_store_run_find(w.store, seq)->collected_count);
     end_run(seq);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void other_modes_tell_nothing(void)
+CASE(other_modes_tell_nothing)
 {
     for (uint8_t mode = SMA_QUEUE_SERIAL; mode < SMA_QUEUE_STEER; mode++) {
         make_world(&w);
@@ -183,14 +181,44 @@ static void other_modes_tell_nothing(void)
     }
 }
 
+/* Of words that run, of words that wait, and after a new start. */
+CASE(what_is_forwarded_with_words_goes_into_their_run_in_every_mode)
+{
+    const struct saying behind = {
+        .chat = "a", .text = "from elsewhere", .is_forward = true, .is_behind = true};
+    struct saying now = behind, later = behind;
+    make_world(&w);
+    w.config.queue_mode = SMA_QUEUE_SERIAL;
+    open_world(&w);
+    uint64_t first = begin_run("a", "1");
+    now.id = "2";
+    uint64_t added = say_it(&now);
+    expect_steer(first, added, "from elsewhere");
+    CHECK_INT(SMA_STEP_DURABLE, step_with(first, 1, &added, 1));
+    uint64_t words = say_in("a", "3", "and this");
+    later.id = "4";
+    added = say_it(&later);
+    expect_no_steer();
+    end_run(first);
+    CHECK(run_seq(&w) == words);
+    run(&w);
+    expect_steer(words, added, "from elsewhere");
+    crash_world(&w);
+    run(&w);
+    CHECK(run_seq(&w) == words);
+    run(&w);
+    expect_steer(words, added, "from elsewhere");
+}
+
 /* -- what may go in ---------------------------------------------------------------------------- */
-static void messages_of_others_wait_and_do_not_keep_ones_own(void)
+CASE(messages_of_others_wait_and_do_not_keep_ones_own)
 {
     struct saying first = {.chat = "g", .id = "1", .text = "bot", .user = "u1", .is_group = true};
     struct saying other = first, own = first;
     other.id = "2";
     other.text = "me too";
     other.user = "u2";
+    first.role = own.role = SMA_ROLE_MEMBER;
     other.role = SMA_ROLE_ADMIN;
     own.id = "3";
     own.text = "go on";
@@ -204,21 +232,19 @@ static void messages_of_others_wait_and_do_not_keep_ones_own(void)
     CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, &added, 1));
     end_run(seq);
     CHECK(run_seq(&w) == others);
-    end_world(&w);
 }
 
-static void other_chats_go_their_own_way(void)
+CASE(other_chats_go_their_own_way)
 {
     begin_world();
     (void)begin_run("a", "1");
     (void)begin_run("b", "2");
     expect_no_steer();
-    end_world(&w);
 }
 
 /* Words of others, albums and what has an API behind it have runs of their own, and what is said
  * after them belongs to them. */
-static void what_may_not_go_in_keeps_what_is_said_behind_it(void)
+CASE(what_may_not_go_in_keeps_what_is_said_behind_it)
 {
     struct saying apart[] = {
         {.chat = "a", .id = "2", .text = "look at this", .is_forward = true},
@@ -237,7 +263,7 @@ static void what_may_not_go_in_keeps_what_is_said_behind_it(void)
     }
 }
 
-static void each_caller_of_the_api_gets_a_result_of_its_own(void)
+CASE(each_caller_of_the_api_gets_a_result_of_its_own)
 {
     begin_world();
     (void)say_as(&w, API, &(struct saying){.chat = "a", .id = "1", .text = "one"});
@@ -245,11 +271,10 @@ static void each_caller_of_the_api_gets_a_result_of_its_own(void)
     run(&w);
     CHECK(run_seq(&w) != 0);
     expect_no_steer();
-    end_world(&w);
 }
 
 /* A picture is fetched first; what was said after it stays behind it. */
-static void an_addition_is_told_when_it_is_prepared(void)
+CASE(an_addition_is_told_when_it_is_prepared)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -265,11 +290,10 @@ static void an_addition_is_told_when_it_is_prepared(void)
     CHECK_STR("it could not be fetched", SMA_MSG_BODY(msg, struct sma_steer)->messages[0].context);
     sma_msg_destroy(msg);
     expect_steer(seq, behind, "you see?");
-    end_world(&w);
 }
 
 /* As many as one run answers; the others wait. */
-static void a_run_is_told_so_many_and_no_more(void)
+CASE(a_run_is_told_so_many_and_no_more)
 {
     begin_world();
     w.config.queue_chat_waiting_max = 100;
@@ -284,20 +308,18 @@ static void a_run_is_told_so_many_and_no_more(void)
     CHECK_INT(STORE_COLLECT_COUNT_MAX, (int)count_kept(&w.agent, SMA_MSG_STEER));
     end_run(seq);
     CHECK(run_seq(&w) != 0);
-    end_world(&w);
 }
 
-static void nobody_is_told_to_wait_for_the_run_that_takes_it(void)
+CASE(nobody_is_told_to_wait_for_the_run_that_takes_it)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
     expect_steer(seq, added, "and the cat");
     CHECK_TEXT("", next_delivery(&w));
-    end_world(&w);
 }
 
 /* -- when the run is not there ----------------------------------------------------------------- */
-static void a_waiting_run_is_told_when_it_goes_on(void)
+CASE(a_waiting_run_is_told_when_it_goes_on)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1");
@@ -319,11 +341,10 @@ static void a_waiting_run_is_told_when_it_goes_on(void)
     CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 2, &added, 1));
     end_run(seq);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
 /* What a step holds waits, is decided about and goes on with its run. */
-static void an_addition_parks_with_its_run(void)
+CASE(an_addition_parks_with_its_run)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -350,10 +371,9 @@ static void an_addition_parks_with_its_run(void)
     expect_no_steer();
     end_run(seq);
     CHECK_INT(SMA_RUN_DONE, state_of(added));
-    end_world(&w);
 }
 
-static void a_stop_ends_what_was_taken_and_what_waits(void)
+CASE(a_stop_ends_what_was_taken_and_what_waits)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), taken = say_in("a", "2", "and the cat");
@@ -365,10 +385,9 @@ static void a_stop_ends_what_was_taken_and_what_waits(void)
     CHECK_INT(SMA_RUN_CANCELLED, state_of(told));
     CHECK_INT(SMA_STEP_STOPPED, step_with(seq, 2, &told, 1));
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void a_clear_leaves_what_the_run_had_not_taken(void)
+CASE(a_clear_leaves_what_the_run_had_not_taken)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), told = say_in("a", "2", "and the cat");
@@ -376,11 +395,10 @@ static void a_clear_leaves_what_the_run_had_not_taken(void)
     run(&w);
     CHECK_INT(SMA_STEP_STOPPED, step_with(seq, 1, &told, 1));
     CHECK(run_seq(&w) == told);
-    end_world(&w);
 }
 
 /* -- crashes ----------------------------------------------------------------------------------- */
-static void a_crash_before_the_step_finds_it_waiting(void)
+CASE(a_crash_before_the_step_finds_it_waiting)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -391,10 +409,9 @@ static void a_crash_before_the_step_finds_it_waiting(void)
     CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, &added, 1));
     end_run(seq);
     CHECK(run_seq(&w) == 0);
-    end_world(&w);
 }
 
-static void a_crash_behind_the_step_finds_it_taken(void)
+CASE(a_crash_behind_the_step_finds_it_taken)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), added = say_in("a", "2", "and the cat");
@@ -411,11 +428,10 @@ static void a_crash_behind_the_step_finds_it_taken(void)
     end_run(seq);
     CHECK(run_seq(&w) == 0);
     CHECK_INT(SMA_RUN_DONE, state_of(added));
-    end_world(&w);
 }
 
 /* The step is refused with its batch: nothing is taken, and it comes again. */
-static void a_failed_commit_leaves_it_waiting(void)
+CASE(a_failed_commit_leaves_it_waiting)
 {
     is_full = false;
     sma_state_vfs_set_hook(fail_when_full);
@@ -432,11 +448,10 @@ static void a_failed_commit_leaves_it_waiting(void)
     CHECK_INT(SMA_STEP_DURABLE, step_with(seq, 1, &added, 1));
     CHECK_INT(SMA_RUN_RUNNING, state_of(added));
     sma_state_vfs_set_hook(NULL);
-    end_world(&w);
 }
 
 /* -- questions --------------------------------------------------------------------------------- */
-static void words_behind_a_question_are_told_in_any_mode(void)
+CASE(words_behind_a_question_are_told_in_any_mode)
 {
     static const enum sma_queue_mode modes[] = {SMA_QUEUE_SERIAL, SMA_QUEUE_COLLECT,
                                                 SMA_QUEUE_STEER};
@@ -467,7 +482,7 @@ static void words_behind_a_question_are_told_in_any_mode(void)
     }
 }
 
-static void a_run_that_asks_leaves_its_place(void)
+CASE(a_run_that_asks_leaves_its_place)
 {
     begin_world();
     w.config.agent_concurrency = 1;
@@ -480,19 +495,40 @@ static void a_run_that_asks_leaves_its_place(void)
     CHECK(run_seq(&w) == 0); /* one place was left, not two */
     end_run(other);
     CHECK(run_seq(&w) == third);
-    end_world(&w);
 }
 
-/* With whatever step takes it back. */
-static void a_run_that_waits_for_servers_leaves_its_place(void)
+static void pass_ms(uint64_t ms)
 {
-    static const uint8_t kinds[] = {SMA_STEP_RESULTS, SMA_STEP_CHILD};
-    for (size_t i = 0; i < SMA_COUNT_OF(kinds); i++) {
+    sma_sim_advance(w.system, ms * SMA_NS_PER_MS);
+    run(&w);
+}
+
+/* After a step that opens calls a second, after one behind which a model is asked ten: then others
+ * need not wait, and its own chat does. Its next step takes the place back. */
+CASE(a_run_that_waits_long_leaves_its_place)
+{
+    static const struct
+    {
+        struct sma_step step; /* number 0: none, the model has just been asked */
+        uint64_t ms;
+    } rows[] = {
+        {{.number = 0}, SMA_PLACE_MODEL_MS},
+        {{.number = 1, .kind = SMA_STEP_ANSWER}, SMA_PLACE_CALL_MS},
+        {{.number = 1, .kind = SMA_STEP_NOTE}, SMA_PLACE_CALL_MS},
+        {{.number = 1, .kind = SMA_STEP_CHILD, .opens_calls = true}, SMA_PLACE_CALL_MS},
+        {{.number = 1, .kind = SMA_STEP_CHILD}, SMA_PLACE_MODEL_MS},
+        {{.number = 1, .kind = SMA_STEP_RESULTS}, SMA_PLACE_MODEL_MS},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         begin_world();
         w.config.agent_concurrency = 1;
         uint64_t seq = begin_run("a", "1"), other = say_in("b", "2", "hello");
         CHECK(run_seq(&w) == 0);
-        put_step(seq, 1, &(struct sma_step){.kind = SMA_STEP_NOTE, .leaves_place = true});
+        if (rows[i].step.number > 0)
+            put_step(seq, 1, &rows[i].step);
+        pass_ms(rows[i].ms - 500); /* each run() may take 50 ms */
+        CHECK(run_seq(&w) == 0);
+        pass_ms(500); /* nobody but the clock says so */
         CHECK(run_seq(&w) == other);
         uint64_t third = say_in("c", "3", "hello");
         uint64_t later = say_in("a", "4", "seven");
@@ -500,7 +536,8 @@ static void a_run_that_waits_for_servers_leaves_its_place(void)
         expect_steer(seq, later, "seven"); /* as in this mode ever: it is no answer */
         end_run(other);
         CHECK(run_seq(&w) == third);
-        put_step(seq, 2, &(struct sma_step){.kind = kinds[i]}); /* it goes on, and has a place */
+        /* it goes on, and has a place */
+        put_step(seq, rows[i].step.number + 1, &(struct sma_step){.kind = SMA_STEP_RESULTS});
         uint64_t fourth = say_in("d", "5", "hello");
         end_run(third);
         CHECK(run_seq(&w) == 0);
@@ -511,7 +548,105 @@ static void a_run_that_waits_for_servers_leaves_its_place(void)
     }
 }
 
-static void what_stands_for_a_prompt_is_no_addition(void)
+/* One message at a time to the letter: whatever the run waits for. */
+CASE(a_strict_agent_keeps_its_place)
+{
+    begin_world();
+    w.config.agent_concurrency = 1;
+    w.config.agent_is_strict = true;
+    uint64_t seq = begin_run("a", "1"), other = say_in("b", "2", "hello");
+    put_step(seq, 1, &(struct sma_step){.kind = SMA_STEP_ANSWER});
+    pass_ms(60 * SMA_PLACE_MODEL_MS);
+    CHECK(run_seq(&w) == 0);
+    ask_person(seq, 2);
+    pass_ms(60 * SMA_PLACE_MODEL_MS);
+    CHECK(run_seq(&w) == 0);
+    end_run(seq);
+    CHECK(run_seq(&w) == other);
+}
+
+#define CHAT_COUNT 24u
+static uint64_t begun[CHAT_COUNT];
+static uint32_t begun_count;
+
+/* What starts meanwhile gets this step, if any. @return another person's run has begun */
+static bool pass_with(const struct sma_step *step, uint64_t other, uint64_t ms)
+{
+    bool is_there = false;
+    for (uint64_t passed = 0; passed < ms; passed += 100) {
+        pass_ms(50);
+        for (uint64_t seq; (seq = run_seq(&w)) != 0;) {
+            is_there = is_there || seq == other;
+            if (seq == other)
+                continue;
+            begun[begun_count++] = seq;
+            if (step->kind != 0)
+                put_step(seq, 1, step);
+        }
+    }
+    return is_there;
+}
+
+/* They run commands that take long, or wait for a model that says nothing, in all of their chats;
+ * another one's first words do not wait for that. Nothing is lost, and all start as they came. */
+CASE(many_chats_of_one_person_hold_nobody_else)
+{
+    static const struct sma_step steps[] = {{.kind = SMA_STEP_ANSWER}, {.kind = 0}};
+    for (size_t i = 0; i < 2 * SMA_COUNT_OF(steps); i++) {
+        uint64_t said[CHAT_COUNT];
+        begin_world();
+        w.config.agent_concurrency = 1;
+        begun_count = 0;
+        for (uint32_t k = 0; k < CHAT_COUNT; k++) {
+            char name[8];
+            snprintf(name, sizeof name, "a%u", k);
+            said[k] = say_in(name, name, "sleep");
+        }
+        (void)pass_with(&steps[i / 2], 0, 4000);
+        CHECK(begun_count > 0 && begun_count < CHAT_COUNT);
+        if (i % 2 == 1) { /* what was begun goes on after a restart, and is not before others */
+            restart_world(&w);
+            begun_count = 0;
+            (void)pass_with(&(struct sma_step){.kind = 0}, 0, 1000);
+        }
+        uint64_t other =
+            say_it(&(struct saying){.chat = "b", .id = "b1", .text = "hello", .user = "u2"});
+        CHECK(pass_with(&(struct sma_step){.kind = 0}, other, 3000));
+        end_run(other);
+        for (int rounds = 0; rounds < 100 && begun_count < CHAT_COUNT; rounds++)
+            (void)pass_with(&(struct sma_step){.kind = 0}, 0, SMA_PLACE_MODEL_MS);
+        CHECK_INT(CHAT_COUNT, begun_count);
+        for (uint32_t k = 0; k < CHAT_COUNT; k++)
+            CHECK(begun[k] == said[k]);
+        end_world(&w);
+    }
+}
+
+/* However many may run at once: half of what is left is somebody else's. */
+CASE(nobody_takes_the_last_place)
+{
+    enum
+    {
+        COUNT = SMA_CONCURRENCY_MAX / 2 + 20
+    };
+    uint32_t started = 0;
+    begin_world();
+    w.config.agent_concurrency = SMA_CONCURRENCY_MAX;
+    for (uint32_t k = 0; k < COUNT; k++) {
+        char name[8];
+        snprintf(name, sizeof name, "a%u", k);
+        (void)say_in(name, name, "sleep");
+    }
+    while (run_seq(&w) != 0)
+        started++;
+    CHECK_INT(SMA_CONCURRENCY_MAX / 2, started);
+    uint64_t other =
+        say_it(&(struct saying){.chat = "b", .id = "b1", .text = "hello", .user = "u2"});
+    CHECK(run_seq(&w) == other);
+    end_world(&w);
+}
+
+CASE(what_stands_for_a_prompt_is_no_addition)
 {
     begin_world();
     uint64_t seq = begin_run("a", "1"), prompt = say_in("a", "2", "/box:greet world");
@@ -519,32 +654,6 @@ static void what_stands_for_a_prompt_is_no_addition(void)
     expect_no_steer(); /* it keeps those behind it, too */
     end_run(seq);
     CHECK(run_seq(&w) == prompt);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(a_run_that_waits_for_servers_leaves_its_place);
-    RUN(what_stands_for_a_prompt_is_no_addition);
-    RUN(words_behind_a_question_are_told_in_any_mode);
-    RUN(a_run_that_asks_leaves_its_place);
-    RUN(an_addition_is_told_and_answered_by_the_run_that_took_it);
-    RUN(what_a_run_did_not_take_has_a_run_of_its_own);
-    RUN(a_step_that_is_asked_again_takes_nothing_twice);
-    RUN(other_modes_tell_nothing);
-    RUN(messages_of_others_wait_and_do_not_keep_ones_own);
-    RUN(other_chats_go_their_own_way);
-    RUN(what_may_not_go_in_keeps_what_is_said_behind_it);
-    RUN(each_caller_of_the_api_gets_a_result_of_its_own);
-    RUN(an_addition_is_told_when_it_is_prepared);
-    RUN(a_run_is_told_so_many_and_no_more);
-    RUN(nobody_is_told_to_wait_for_the_run_that_takes_it);
-    RUN(a_waiting_run_is_told_when_it_goes_on);
-    RUN(an_addition_parks_with_its_run);
-    RUN(a_stop_ends_what_was_taken_and_what_waits);
-    RUN(a_clear_leaves_what_the_run_had_not_taken);
-    RUN(a_crash_before_the_step_finds_it_waiting);
-    RUN(a_crash_behind_the_step_finds_it_taken);
-    RUN(a_failed_commit_leaves_it_waiting);
-    return check_summary();
-}
+CASES_MAIN

@@ -115,13 +115,15 @@ static const char *knock(const char *who, const char *id, const char *text)
 /* A member, who stays; his is the newest chat. He has no home, so only strangers hear of codes. */
 static void talk_as_zoe(const char *id)
 {
-    CHECK_INT(200,
-              decide(&w, &(struct decision){.id = "test:zoe", .standing = SMA_STANDING_MEMBER}));
+    CHECK_INT(200, decide_person(
+                       &w, &(struct decision){.id = "test:zoe", .standing = SMA_STANDING_MEMBER}));
     CHECK_INT(SMA_VERDICT_ACCEPTED, write_as(&w, "zoe", id, "hello"));
     finish_next(&w);
 }
 
-static void strangers_leave_thirty_days_after_they_last_wrote(void)
+AFTER_EACH(end_world(&w))
+
+CASE(strangers_leave_thirty_days_after_they_last_wrote)
 {
     begin();
     (void)knock("eve", "1", "let me in");
@@ -157,33 +159,31 @@ static void strangers_leave_thirty_days_after_they_last_wrote(void)
     CHECK(is_whole("ann") && is_whole("room") && is_whole("zoe"));
     CHECK_INT(SMA_STANDING_MEMBER, standing_of(&w, "ann"));
     CHECK(!was_too_early);
-    end_world(&w);
 }
 
-static void roles_and_open_work_keep_a_chat(void)
+CASE(roles_and_open_work_keep_a_chat)
 {
     begin();
     CHECK_INT(SMA_VERDICT_IGNORED, write_as(&w, "eve", "1", "let me in"));
     struct sma_msg *open = deliver(&w); /* never answered: the code is not shown yet */
     CHECK(open != NULL);
     (void)knock("bob", "1", "me too");
-    CHECK_INT(200,
-              decide(&w, &(struct decision){.id = "test:bob", .standing = SMA_STANDING_MEMBER}));
+    CHECK_INT(200, decide_person(
+                       &w, &(struct decision){.id = "test:bob", .standing = SMA_STANDING_MEMBER}));
     finish_next(&w);
     (void)told(&w, "bob");
     (void)knock("dan", "1", "later");
     talk_as_zoe("1");
     run_for(&w, 10 * SECOND);
     wait_for(DAY + HOUR); /* no code leads to him any more */
-    CHECK_INT(200,
-              decide(&w, &(struct decision){.id = "test:dan", .standing = SMA_STANDING_MEMBER}));
+    CHECK_INT(200, decide_person(
+                       &w, &(struct decision){.id = "test:dan", .standing = SMA_STANDING_MEMBER}));
     wait_for(40 * DAY);
     CHECK(is_whole("eve") && is_whole("bob") && is_whole("dan"));
     sma_msg_destroy(open);
-    end_world(&w);
 }
 
-static void beyond_the_bound_the_longest_silent_leave_first(void)
+CASE(beyond_the_bound_the_longest_silent_leave_first)
 {
     begin();
     w.config.retention.stranger_days = 0;
@@ -207,10 +207,9 @@ static void beyond_the_bound_the_longest_silent_leave_first(void)
     w.config.retention.stranger_count = 0;
     wait_for(DAY);
     CHECK(is_whole("s4") && is_whole("s5"));
-    end_world(&w);
 }
 
-static void who_wrote_lately_stays_beyond_the_bound(void)
+CASE(who_wrote_lately_stays_beyond_the_bound)
 {
     begin();
     w.config.retention.stranger_count = 1;
@@ -221,10 +220,9 @@ static void who_wrote_lately_stays_beyond_the_bound(void)
     CHECK(is_whole("eve") && is_whole("bob"));
     wait_for(3 * DAY);
     CHECK(has_left("eve") != has_left("bob"));
-    end_world(&w);
 }
 
-static void who_comes_back_begins_anew(void)
+CASE(who_comes_back_begins_anew)
 {
     begin();
     char first[16];
@@ -246,11 +244,10 @@ static void who_comes_back_begins_anew(void)
     talk_as_zoe("2");
     wait_for(40 * DAY);
     CHECK(is_whole("eve"));
-    end_world(&w);
 }
 
 /* The record goes last: what a death leaves undone is done by the next pass. */
-static void a_death_between_file_and_record_leaves_nothing_behind(void)
+CASE(a_death_between_file_and_record_leaves_nothing_behind)
 {
     begin();
     (void)knock("eve", "1", "let me in");
@@ -266,10 +263,9 @@ static void a_death_between_file_and_record_leaves_nothing_behind(void)
     wait_for(2 * HOUR);
     CHECK(has_left("eve"));
     CHECK(!was_too_early);
-    end_world(&w);
 }
 
-static void a_clock_that_jumps_sends_nobody_away(void)
+CASE(a_clock_that_jumps_sends_nobody_away)
 {
     begin();
     (void)knock("eve", "1", "let me in");
@@ -280,12 +276,11 @@ static void a_clock_that_jumps_sends_nobody_away(void)
     CHECK(is_whole("eve"));
     wait_for(DAY); /* it stayed: now it is believed */
     CHECK(has_left("eve"));
-    end_world(&w);
 }
 
 /* Many, so that each round takes several slices; a chat in the middle that is talked in again
  * stays. */
-static void a_crowd_leaves_in_slices(void)
+CASE(a_crowd_leaves_in_slices)
 {
     begin();
     char name[16];
@@ -305,18 +300,6 @@ static void a_crowd_leaves_in_slices(void)
         CHECK(i == 200 ? is_whole(name) : has_left(name));
     }
     CHECK_INT(2, (int)sma_state_chat_count(w.store->state));
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(strangers_leave_thirty_days_after_they_last_wrote);
-    RUN(roles_and_open_work_keep_a_chat);
-    RUN(beyond_the_bound_the_longest_silent_leave_first);
-    RUN(who_wrote_lately_stays_beyond_the_bound);
-    RUN(who_comes_back_begins_anew);
-    RUN(a_death_between_file_and_record_leaves_nothing_behind);
-    RUN(a_clock_that_jumps_sends_nobody_away);
-    RUN(a_crowd_leaves_in_slices);
-    return check_summary();
-}
+CASES_MAIN

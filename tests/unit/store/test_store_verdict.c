@@ -27,8 +27,7 @@ static const char *order_as(const struct saying *saying, enum sma_control contro
     said.kind = SMA_EVENT_CONTROL;
     said.control = (uint8_t)control;
     (void)say_as(&w, TEST, &said);
-    run(&w);
-    CHECK_INT(SMA_VERDICT_ACCEPTED, accepted(&w.test).verdict);
+    expect_accepted(&w);
     text[0] = '\0';
     for (struct sma_msg *msg; text[0] == '\0' && (msg = deliver(&w)) != NULL;) {
         const struct sma_deliver *body = SMA_MSG_BODY(msg, struct sma_deliver);
@@ -93,8 +92,10 @@ static uint64_t begin_with(const struct item *items, uint32_t count)
 }
 
 /* -- who, and where ---------------------------------------------------------------------------- */
+AFTER_EACH(end_world(&w))
+
 /* The same rights as a press: what a person may not decide by a button, no id decides. */
-static void an_id_decides_what_a_press_would(void)
+CASE(an_id_decides_what_a_press_would)
 {
     static const struct
     {
@@ -121,7 +122,7 @@ static void an_id_decides_what_a_press_would(void)
     }
 }
 
-static void what_is_an_owners_no_administrator_decides(void)
+CASE(what_is_an_owners_no_administrator_decides)
 {
     static const struct item item[] = {
         {"exec_shell", "cp a Makefile", "=cp a Makefile", false, true}};
@@ -130,14 +131,13 @@ static void what_is_an_owners_no_administrator_decides(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_TEXT("Approved.", APPROVE("boss", "home", id));
     CHECK(resumed_by_owner(&w, seq));
-    end_world(&w);
 }
 
 #define IN_GROUP(...) .is_group = true, .addressed = SMA_ADDRESSED_MENTION, __VA_ARGS__
 
 /* In a group only what is asked there, even for an owner: as with buttons. Whose role the platform
  * knows, it is asked; who administers one group decides nothing of another. */
-static void in_a_group_only_what_stands_there(void)
+CASE(in_a_group_only_what_stands_there)
 {
     make_world(&w);
     w.config.permissions_json = PEOPLE;
@@ -147,9 +147,13 @@ static void in_a_group_only_what_stands_there(void)
     CHECK_TEXT("No such request.", APPROVE("boss", "g", id, IN_GROUP()));
     CHECK_TEXT("Nothing waits for a decision here.", LIST("boss", "g", "", IN_GROUP()));
     CHECK_TEXT("no run", resumed(&w, seq));
-    uint64_t there = park_in(
-        &w, &(struct saying){.chat = "g", .id = "g1", .text = "do it", .user = "u1", IN_GROUP()},
-        one_command, 1);
+    uint64_t there = park_in(&w,
+                             &(struct saying){.chat = "g",
+                                              .id = "g1",
+                                              .text = "do it",
+                                              .user = "u1",
+                                              IN_GROUP(.role = SMA_ROLE_MEMBER)},
+                             one_command, 1);
     show_all(&w);
     drop_kept(&w.test);
     snprintf(again, sizeof again, "%s", w.store->consent->last->id);
@@ -167,12 +171,11 @@ static void in_a_group_only_what_stands_there(void)
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, there));
     CHECK_TEXT("no run", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* Where everybody may choose the model, requests still are for administrators to decide: who is one
  * the platform is asked all the same. */
-static void a_free_choice_of_models_asks_for_roles_all_the_same(void)
+CASE(a_free_choice_of_models_asks_for_roles_all_the_same)
 {
     static const struct sma_chat_rule rules[] = {
         {.pattern = "test:chat:g", .says_choice = true, .is_choice_free = true}};
@@ -182,17 +185,20 @@ static void a_free_choice_of_models_asks_for_roles_all_the_same(void)
     w.config.chat_count = SMA_COUNT_OF(rules);
     w.test_json = "{\"access\":\"anyone\",\"groups\":[\"g\"]}";
     open_world(&w);
-    uint64_t there = park_in(
-        &w, &(struct saying){.chat = "g", .id = "g1", .text = "do it", .user = "u1", IN_GROUP()},
-        one_command, 1);
+    uint64_t there = park_in(&w,
+                             &(struct saying){.chat = "g",
+                                              .id = "g1",
+                                              .text = "do it",
+                                              .user = "u1",
+                                              IN_GROUP(.role = SMA_ROLE_MEMBER)},
+                             one_command, 1);
     show_all(&w);
     drop_kept(&w.test);
     snprintf(again, sizeof again, "%s", w.store->consent->last->id);
-    CHECK_TEXT("", APPROVE("u1", "g", again, IN_GROUP()));
+    CHECK_TEXT("", APPROVE("kim", "g", again, IN_GROUP()));
     CHECK(prepare(&w, SMA_ROLE_ADMIN, "") != 0);
     run(&w);
     CHECK_TEXT("0:yes:;", resumed(&w, there));
-    end_world(&w);
 }
 
 /* -- which one --------------------------------------------------------------------------------- */
@@ -206,7 +212,7 @@ static void alike(void *self, void *bytes, size_t len)
     ((uint8_t *)bytes)[5] = (uint8_t)made;
 }
 
-static void the_beginning_of_an_id_is_enough_when_it_is_one(void)
+CASE(the_beginning_of_an_id_is_enough_when_it_is_one)
 {
     open_people(&w);
     const struct sma_sys *real = w.store->sys;
@@ -237,10 +243,9 @@ static void the_beginning_of_an_id_is_enough_when_it_is_one(void)
     run(&w);
     CHECK_TEXT("Approved.", APPROVE("boss", "home", "ababab"));
     CHECK_TEXT("0:yes:;", resumed(&w, first));
-    end_world(&w);
 }
 
-static void what_is_over_is_told_to_those_who_saw_it(void)
+CASE(what_is_over_is_told_to_those_who_saw_it)
 {
     (void)begin_with(one_command, 1);
     CHECK_TEXT("Approved.", APPROVE("boss", "a", id));
@@ -264,11 +269,10 @@ static void what_is_over_is_told_to_those_who_saw_it(void)
     show_all(&w);
     drop_kept(&w.test);
     CHECK_TEXT("This request was cancelled.", REJECT("boss", "a", id));
-    end_world(&w);
 }
 
 /* -- what is said ------------------------------------------------------------------------------ */
-static void only_plain_words_of_ones_own_decide(void)
+CASE(only_plain_words_of_ones_own_decide)
 {
     uint64_t seq = begin_with(two_commands, 2);
     char text[128];
@@ -281,16 +285,19 @@ static void only_plain_words_of_ones_own_decide(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_TEXT("Approved.", APPROVE("boss", "a", id));
     CHECK_TEXT("0:yes:;1:yes:;", resumed(&w, seq));
-    end_world(&w);
 }
 
 /* A forward waits for its author's role like any command, and decides nothing after it. */
-static void a_forward_that_waited_decides_nothing(void)
+CASE(a_forward_that_waited_decides_nothing)
 {
     open_people(&w);
-    uint64_t seq = park_in(
-        &w, &(struct saying){.chat = "g", .id = "g1", .text = "do it", .user = "u1", IN_GROUP()},
-        one_command, 1);
+    uint64_t seq = park_in(&w,
+                           &(struct saying){.chat = "g",
+                                            .id = "g1",
+                                            .text = "do it",
+                                            .user = "u1",
+                                            IN_GROUP(.role = SMA_ROLE_MEMBER)},
+                           one_command, 1);
     show_all(&w);
     drop_kept(&w.test);
     snprintf(id, sizeof id, "%s", w.store->consent->last->id);
@@ -312,10 +319,9 @@ static void a_forward_that_waited_decides_nothing(void)
         run(&w);
         CHECK_TEXT("no run", resumed(&w, seq));
     }
-    end_world(&w);
 }
 
-static void what_its_card_cuts_is_not_agreed_to_by_its_id(void)
+CASE(what_its_card_cuts_is_not_agreed_to_by_its_id)
 {
     static char title[2600];
     memset(title, 'x', sizeof title - 1);
@@ -325,10 +331,9 @@ static void what_its_card_cuts_is_not_agreed_to_by_its_id(void)
     CHECK_TEXT("no run", resumed(&w, seq));
     CHECK_TEXT("Refused.", REJECT("boss", "a", id));
     CHECK(strstr(resumed(&w, seq), "0:no:refused by Ann") != NULL);
-    end_world(&w);
 }
 
-static void a_decision_by_id_is_written_down_like_others(void)
+CASE(a_decision_by_id_is_written_down_like_others)
 {
     (void)begin_with(one_command, 1);
     CHECK_TEXT("Approved.", APPROVE("boss", "home", id));
@@ -338,11 +343,10 @@ static void a_decision_by_id_is_written_down_like_others(void)
     CHECK(memmem(row.doc.ptr, row.doc.len, "\"via\":\"command\"", 15) != NULL);
     CHECK(memmem(row.doc.ptr, row.doc.len, "\"actor\":\"test:boss\"", 19) != NULL);
     sma_state_rows_free(&rows);
-    end_world(&w);
 }
 
 /* -- lists ------------------------------------------------------------------------------------- */
-static void a_list_shows_what_its_reader_may_see(void)
+CASE(a_list_shows_what_its_reader_may_see)
 {
     (void)begin_with(one_command, 1);
     (void)park_one("b", "u2", two_commands, 2);
@@ -358,10 +362,9 @@ static void a_list_shows_what_its_reader_may_see(void)
     CHECK(strstr(text, "git push") != NULL && strstr(text, "make all") != NULL);
     CHECK(strstr(text, "/approve ") != NULL);
     CHECK_TEXT("No such request.", LIST("u1", "a", begin_of(id, 8)));
-    end_world(&w);
 }
 
-static void a_long_list_is_cut_and_says_so(void)
+CASE(a_long_list_is_cut_and_says_so)
 {
     open_people(&w);
     for (unsigned i = 0; i <= SMA_APPROVAL_LIST_COUNT_MAX; i++) {
@@ -371,7 +374,6 @@ static void a_long_list_is_cut_and_says_so(void)
         const char *text = LIST("boss", "home", "");
         CHECK((strstr(text, "... and 1 more") != NULL) == (i == SMA_APPROVAL_LIST_COUNT_MAX));
     }
-    end_world(&w);
 }
 
 /* -- /tasks, /logs ----------------------------------------------------------------------------- */
@@ -390,7 +392,7 @@ static void write_task(const char *name, const char *text)
     CHECK(fclose(file) == 0);
 }
 
-static void tasks_are_named_and_said_not_to_run(void)
+CASE(tasks_are_named_and_said_not_to_run)
 {
     open_people(&w);
     CHECK(strstr(TASKS("boss"), "holds none") != NULL);
@@ -405,13 +407,12 @@ static void tasks_are_named_and_said_not_to_run(void)
     CHECK(strstr(text, "secret") == NULL && strstr(text, "not front") == NULL);
     snprintf(text, sizeof text, "%s", TASKS("u1"));
     CHECK(strstr(text, "2 of .ship/tasks") != NULL && strstr(text, "daily") == NULL);
-    end_world(&w);
 }
 
 #define PROMPTS(who) \
     order_as(&(struct saying){.user = (who), .chat = "a", .text = "/prompts"}, SMA_CONTROL_PROMPTS)
 
-static void prompts_are_shown_to_those_who_may_ask_for_them(void)
+CASE(prompts_are_shown_to_those_who_may_ask_for_them)
 {
     static struct sma_chat_rule rules[1]; /* as long as the configuration */
     static const char *denied[] = {"wiki:prompts/*"};
@@ -434,7 +435,6 @@ static void prompts_are_shown_to_those_who_may_ask_for_them(void)
     w.config.chat_count = 0;
     sma_prompts_put(SMA_STR(""));
     CHECK(strstr(PROMPTS("boss"), "No outside server") != NULL);
-    end_world(&w);
 }
 
 #define LOGS(who, where, what, ...)                                                     \
@@ -453,7 +453,7 @@ static void put_log(const char *message, const char *chat_key)
     sma_log_ring_put(sma_str(text));
 }
 
-static void the_log_is_for_its_readers_alone(void)
+CASE(the_log_is_for_its_readers_alone)
 {
     open_people(&w);
     sma_log_ring_reset();
@@ -470,25 +470,6 @@ static void the_log_is_for_its_readers_alone(void)
     CHECK(strstr(LOGS("adm", "b", "all"), "Only an owner") != NULL);
     CHECK(strstr(LOGS("u1", "b", ""), "Only an owner") != NULL);
     CHECK(strstr(LOGS("boss", "g", "", IN_GROUP()), "Only an owner") != NULL);
-    end_world(&w);
 }
 
-int main(void)
-{
-    RUN(an_id_decides_what_a_press_would);
-    RUN(what_is_an_owners_no_administrator_decides);
-    RUN(in_a_group_only_what_stands_there);
-    RUN(a_free_choice_of_models_asks_for_roles_all_the_same);
-    RUN(the_beginning_of_an_id_is_enough_when_it_is_one);
-    RUN(what_is_over_is_told_to_those_who_saw_it);
-    RUN(only_plain_words_of_ones_own_decide);
-    RUN(a_forward_that_waited_decides_nothing);
-    RUN(what_its_card_cuts_is_not_agreed_to_by_its_id);
-    RUN(a_decision_by_id_is_written_down_like_others);
-    RUN(a_list_shows_what_its_reader_may_see);
-    RUN(a_long_list_is_cut_and_says_so);
-    RUN(tasks_are_named_and_said_not_to_run);
-    RUN(prompts_are_shown_to_those_who_may_ask_for_them);
-    RUN(the_log_is_for_its_readers_alone);
-    return check_summary();
-}
+CASES_MAIN

@@ -40,8 +40,7 @@ static void wait_step(uint64_t seq, uint32_t number, uint32_t wait_ms,
 
 static void begin_world(void)
 {
-    make_world(&w);
-    open_world(&w);
+    new_world(&w);
 }
 
 /* A message of this chat comes and its run waits. @return its seq */
@@ -82,7 +81,9 @@ static int peek(unsigned adapter, uint64_t seq)
     return state;
 }
 
-static void the_slot_is_free_and_the_chat_is_not(void)
+AFTER_EACH(end_world(&w))
+
+CASE(the_slot_is_free_and_the_chat_is_not)
 {
     begin_world();
     uint64_t seq = wait_in("a", "1", 15000);
@@ -103,10 +104,9 @@ static void the_slot_is_free_and_the_chat_is_not(void)
     done(&w, seq, "answered", NULL, 0);
     run(&w);
     CHECK(run_seq(&w) == behind);
-    end_world(&w);
 }
 
-static void it_may_wait_again_and_again(void)
+CASE(it_may_wait_again_and_again)
 {
     begin_world();
     uint64_t seq = wait_in("a", "1", 5000);
@@ -119,10 +119,9 @@ static void it_may_wait_again_and_again(void)
     pass(&w, 5);
     expect_again(seq, 5);
     CHECK_INT(0, (int)w.store->runs->wait_count);
-    end_world(&w);
 }
 
-static void its_notice_goes_out_with_it(void)
+CASE(its_notice_goes_out_with_it)
 {
     begin_world();
     say(&w, "a", "1", "question");
@@ -130,10 +129,9 @@ static void its_notice_goes_out_with_it(void)
     uint64_t seq = run_seq(&w);
     wait_step(seq, 1, 15000, &(struct delivery){.key = CHAT_A, .text = "a moment"});
     CHECK_TEXT("a moment", next_delivery(&w));
-    end_world(&w);
 }
 
-static void nothing_wakes_up_when_nothing_waits(void)
+CASE(nothing_wakes_up_when_nothing_waits)
 {
     begin_world();
     uint64_t seq = wait_in("a", "1", 3600000);
@@ -149,11 +147,10 @@ static void nothing_wakes_up_when_nothing_waits(void)
     pass(&w, 600);
     expect_again(seq, 1);
     CHECK(sma_store_waits_wake(w.store) == UINT64_MAX);
-    end_world(&w);
 }
 
 /* Orderly and not; the time that passed while the service was down counts. */
-static void it_waits_over_a_restart(void)
+CASE(it_waits_over_a_restart)
 {
     for (int is_crash = 0; is_crash < 2; is_crash++) {
         begin_world();
@@ -177,7 +174,7 @@ static void it_waits_over_a_restart(void)
     }
 }
 
-static void a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer(void)
+CASE(a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer)
 {
     static const int64_t shifts_ms[] = {86400000, -86400000};
     for (int i = 0; i < 2; i++) {
@@ -202,11 +199,10 @@ static void a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer(void)
     CHECK(run_seq(&w) == 0);
     pass(&w, 11);
     expect_again(seq, 1);
-    end_world(&w);
 }
 
 /* Handed out and cut: it is a begun run again, and its wait is gone. */
-static void a_crash_after_it_was_handed_out_resumes_it(void)
+CASE(a_crash_after_it_was_handed_out_resumes_it)
 {
     begin_world();
     uint64_t seq = wait_in("a", "1", 5000);
@@ -219,11 +215,10 @@ static void a_crash_after_it_was_handed_out_resumes_it(void)
     CHECK(SMA_MSG_BODY(msg, struct sma_run_order)->is_suspect);
     sma_msg_destroy(msg);
     CHECK_INT(0, (int)w.store->runs->wait_count);
-    end_world(&w);
 }
 
 /* However often the program dies while it waits. */
-static void waiting_counts_as_no_attempt(void)
+CASE(waiting_counts_as_no_attempt)
 {
     begin_world();
     uint64_t seq = wait_in("a", "1", 5000);
@@ -231,10 +226,9 @@ static void waiting_counts_as_no_attempt(void)
         crash_world(&w);
     pass(&w, 6);
     expect_again(seq, 1);
-    end_world(&w);
 }
 
-static void stop_and_clear_end_it(void)
+CASE(stop_and_clear_end_it)
 {
     static const enum sma_control controls[] = {SMA_CONTROL_STOP, SMA_CONTROL_CLEAR};
     for (int i = 0; i < 4; i++) {
@@ -267,7 +261,7 @@ static void stop_and_clear_end_it(void)
     }
 }
 
-static void status_counts_it(void)
+CASE(status_counts_it)
 {
     begin_world();
     (void)wait_in("a", "1", 5000);
@@ -275,10 +269,9 @@ static void status_counts_it(void)
     run(&w);
     CHECK(strstr(next_delivery(&w), "waiting for the model: 1,") != NULL);
     CHECK(strstr(query(&w, SMA_QUERY_STATUS, ""), "\"waitingForModel\":1") != NULL);
-    end_world(&w);
 }
 
-static void collected_messages_stay_with_it(void)
+CASE(collected_messages_stay_with_it)
 {
     make_world(&w);
     w.config.queue_mode = SMA_QUEUE_COLLECT;
@@ -311,11 +304,10 @@ static void collected_messages_stay_with_it(void)
     command(&w, "a", "9", SMA_CONTROL_STOP);
     run(&w);
     CHECK_INT(SMA_RUN_CANCELLED, peek(TEST, seq - 1));
-    end_world(&w);
 }
 
 /* Who waits for the result is not told "pending": it goes on by itself. */
-static void a_waiting_caller_gets_the_answer(void)
+CASE(a_waiting_caller_gets_the_answer)
 {
     begin_world();
     (void)say_as(&w, API, &(struct saying){.chat = "a", .id = "1", .text = "question"});
@@ -340,10 +332,9 @@ static void a_waiting_caller_gets_the_answer(void)
         CHECK(result->duration_ms >= 5000 && result->duration_ms < 6000);
         sma_msg_destroy(msg);
     }
-    end_world(&w);
 }
 
-static void a_failed_transaction_leaves_the_run_where_it_was(void)
+CASE(a_failed_transaction_leaves_the_run_where_it_was)
 {
     begin_world();
     say(&w, "a", "1", "question");
@@ -359,10 +350,9 @@ static void a_failed_transaction_leaves_the_run_where_it_was(void)
     CHECK_INT(SMA_STEP_PARKED, verdict(&w, SMA_MSG_STEP_DONE));
     pass(&w, 5);
     expect_again(seq, 1);
-    end_world(&w);
 }
 
-static void waits_of_two_chats_that_become_one_both_go_on(void)
+CASE(waits_of_two_chats_that_become_one_both_go_on)
 {
     begin_world();
     uint64_t one = wait_in("old", "1", 5000), two = wait_in("new", "2", 8000);
@@ -381,11 +371,10 @@ static void waits_of_two_chats_that_become_one_both_go_on(void)
     done(&w, first, "ok", NULL, 0);
     run(&w);
     expect_again(first == one ? two : one, 1);
-    end_world(&w);
 }
 
 #define MANY 2000
-static void many_that_are_due_go_one_after_the_other(void)
+CASE(many_that_are_due_go_one_after_the_other)
 {
     begin_world();
     CHECK_OK(sma_state_begin(w.store->state));
@@ -428,7 +417,6 @@ static void many_that_are_due_go_one_after_the_other(void)
     }
     CHECK(run_seq(&w) == 0);
     CHECK_INT(0, (int)w.store->runs->wait_count);
-    end_world(&w);
 }
 
 /* -- what targets refuse ----------------------------------------------------------------------- */
@@ -463,7 +451,7 @@ static const char *taught(void)
     return text;
 }
 
-static void what_targets_refuse_is_known_before_the_first_run(void)
+CASE(what_targets_refuse_is_known_before_the_first_run)
 {
     begin_world();
     CHECK_TEXT("", taught());
@@ -481,10 +469,9 @@ static void what_targets_refuse_is_known_before_the_first_run(void)
     CHECK_TEXT("chat host m1 temperature;chat host m1 top_p;chat host m2 user;", taught());
     CHECK(run_seq(&w) != 0);
     CHECK_TEXT("", taught());
-    end_world(&w);
 }
 
-static void what_was_learned_long_ago_is_tried_again(void)
+CASE(what_was_learned_long_ago_is_tried_again)
 {
     begin_world();
     learn("t", "old");
@@ -496,7 +483,6 @@ static void what_was_learned_long_ago_is_tried_again(void)
     sma_sim_shift_wall(w.system, wall_ms + 2 * INT64_C(86400000) - sma_ctx_wall(w.store->ctx));
     run(&w);
     CHECK_TEXT("t new;", taught());
-    end_world(&w);
 }
 
 /* -- usage ------------------------------------------------------------------------------------- */
@@ -523,7 +509,7 @@ static const char *used(const char *chat_key)
     "\"requests\":" #requests ",\"input\":" #input ",\"cached\":0,\"written\":0," \
     "\"output\":0,\"reasoning\":0,\"costNano\":" #cost "}"
 
-static void usage_is_summed_once(void)
+CASE(usage_is_summed_once)
 {
     begin_world();
     say(&w, "a", "1", "question");
@@ -551,12 +537,11 @@ static void usage_is_summed_once(void)
     const struct sma_usage *usage = &SMA_MSG_BODY(msg, struct sma_result)->usage;
     CHECK(usage->request_count == 3 && usage->input == 123 && usage->cost_nano == 21);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
 /* Sums over a year are made between batches: who says something meanwhile is answered before
  * them. */
-static void a_year_of_usage_holds_nobody_up(void)
+CASE(a_year_of_usage_holds_nobody_up)
 {
     begin_world();
     struct sma_state_chat *chats[3];
@@ -598,10 +583,9 @@ static void a_year_of_usage_holds_nobody_up(void)
     CHECK_INT(SMA_USAGE_DAYS, (int)count_of(text, "\"day\":"));
     free(text);
     sma_msg_destroy(msg);
-    end_world(&w);
 }
 
-static void usage_of_a_cut_batch_is_not_counted(void)
+CASE(usage_of_a_cut_batch_is_not_counted)
 {
     begin_world();
     say(&w, "a", "1", "question");
@@ -614,31 +598,11 @@ static void usage_of_a_cut_batch_is_not_counted(void)
     pass(&w, 2);
     used_step(seq, 1, 100, "m");
     CHECK(strstr(used(""), "\"total\":{" SUM(1, 100, 7)) != NULL);
-    end_world(&w);
 }
 
 int main(void)
 {
     sma_state_vfs_set_hook(fail_when_full);
-    RUN(the_slot_is_free_and_the_chat_is_not);
-    RUN(it_may_wait_again_and_again);
-    RUN(its_notice_goes_out_with_it);
-    RUN(nothing_wakes_up_when_nothing_waits);
-    RUN(it_waits_over_a_restart);
-    RUN(a_past_time_is_now_and_a_clock_set_back_makes_it_no_longer);
-    RUN(a_crash_after_it_was_handed_out_resumes_it);
-    RUN(waiting_counts_as_no_attempt);
-    RUN(stop_and_clear_end_it);
-    RUN(status_counts_it);
-    RUN(collected_messages_stay_with_it);
-    RUN(a_waiting_caller_gets_the_answer);
-    RUN(a_failed_transaction_leaves_the_run_where_it_was);
-    RUN(waits_of_two_chats_that_become_one_both_go_on);
-    RUN(many_that_are_due_go_one_after_the_other);
-    RUN(what_targets_refuse_is_known_before_the_first_run);
-    RUN(what_was_learned_long_ago_is_tried_again);
-    RUN(usage_is_summed_once);
-    RUN(a_year_of_usage_holds_nobody_up);
-    RUN(usage_of_a_cut_batch_is_not_counted);
+    check_run_cases(NULL);
     return check_summary();
 }

@@ -40,8 +40,7 @@ static void answer_run(uint64_t seq)
 {
     const struct delivery row = {.key = CHAT_A, .text = "the answer"};
     done(&w, seq, "the answer", &row, 1);
-    run(&w);
-    CHECK_INT(SMA_STEP_DURABLE, verdict(&w, SMA_MSG_DONE_DONE));
+    expect_durable(&w, SMA_MSG_DONE_DONE);
     heard->answered++;
 }
 

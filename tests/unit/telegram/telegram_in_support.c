@@ -29,8 +29,13 @@ void keep(void *user, const struct telegram_event *event)
     CHECK(seen->why != NULL && (seen->why[0] == '\0') == seen->is_ingress);
     CHECK(in->stamps.read_ns == 4711);
     copy(seen->callback_id, sizeof seen->callback_id, event->callback_id);
-    if (!seen->is_ingress)
+#define COPY(name, slice) copy(seen->name, sizeof seen->name, slice)
+    if (!seen->is_ingress) {
+        COPY(chat_key, event->chat_key);
+        COPY(user_id, event->user_id);
+        COPY(message_id, event->message_id);
         return;
+    }
     CHECK_STR("telegram", in->route.channel);
     CHECK(in->cursor_name.len == 0 && in->body_hash == 0);
     const struct sma_str all[] = {in->text, in->context, in->meta_json, in->preparation,
@@ -49,7 +54,6 @@ void keep(void *user, const struct telegram_event *event)
     seen->is_group = in->is_group;
     seen->has_joined = in->has_joined;
     seen->text_len = in->text.len;
-#define COPY(name, slice) copy(seen->name, sizeof seen->name, slice)
     COPY(chat_key, in->route.chat_key);
     COPY(chat_id, in->route.chat_id);
     COPY(chat_type, in->route.chat_type);

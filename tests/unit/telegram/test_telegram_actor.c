@@ -8,6 +8,9 @@
 
 #include "adapters/telegram/telegram.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 static int64_t counter(const char *name)
 {
     return telegram_number(&world_platform, name, "{s:s}", "do", "counters");
@@ -173,6 +176,110 @@ static void every_button_is_answered(void)
     world_close();
 }
 
+static void a_late_verdict_does_not_keep_a_button_turning(void)
+{
+    world_open("");
+    int64_t message = world_say(WORLD_ADA, WORLD_ADA, "hello");
+    WORLD_WAIT(counter("confirmed") == 1);
+    world_hold(true);
+    press("x", message);
+    WORLD_WAIT(world_event_count() == 2);
+    WORLD_WAIT(is_callback_answered(0)); /* after 5 s */
+    CHECK_INT(1, counter("confirmed"));
+    world_hold(false);
+    WORLD_WAIT(counter("confirmed") == 2);
+    CHECK_INT(1, world_calls("answercallbackquery"));
+    world_close();
+}
+
+/* -- deliveries (what people see of them: tests/talks/telegram_sending.talk) ------------------- */
+static struct world_receipt receipt_of(uint64_t row)
+{
+    struct world_receipt receipt;
+    WORLD_WAIT(world_has_receipt(row, &receipt));
+    return receipt;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", world_dir, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    fputs(text, file);
+    CHECK(fclose(file) == 0);
+}
+
+static void a_group_that_moved_is_followed(void)
+{
+    world_open("");
+    telegram_tell(&world_platform, "{s:s,s:i,s:s}", "do", "chat", "id", -77, "type", "group");
+    telegram_tell(&world_platform, "{s:s,s:i,s:I}", "do", "migrate", "chat", -77, "to",
+                  (json_int_t)-100177);
+    WORLD_WAIT(world_event_count() == 2); /* both service messages, one key */
+    CHECK_TEXT("telegram:chat:-100177", world_event_at(0).chat_key);
+    CHECK_TEXT("telegram:chat:-77", world_event_at(0).migrated_from);
+    CHECK_TEXT(world_event_at(0).event_key, world_event_at(1).event_key);
+    CHECK_INT(SMA_DELIVERY_SENT,
+              receipt_of(world_deliver(1, "-77", "", "3", "for the old one")).state);
+    CHECK_INT(1, world_shown(-100177, "for the old one"));
+    WORLD_WAIT(world_event_count() == 3); /* sending found out by itself, too */
+    CHECK_TEXT("telegram:chat:-77", world_event_at(2).migrated_from);
+    CHECK_TEXT(world_event_at(0).event_key, world_event_at(2).event_key);
+    CHECK_INT(2, world_calls("sendmessage"));
+    CHECK_INT(SMA_DELIVERY_SENT,
+              receipt_of(world_deliver(2, "-77", "", "", "straight there")).state);
+    CHECK_INT(3, world_calls("sendmessage"));
+    CHECK_INT(3, world_event_count());
+    world_close();
+}
+
+/* What /full made is sent by its own delivery, which sends nothing else. */
+static void only_its_own_delivery_sends_an_output(void)
+{
+    char path[512];
+    world_open(",\"limits\":{\"perSecond\":0,\"perChatPerMinute\":0}");
+    snprintf(path, sizeof path, "%s/.ship", world_dir);
+    CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof path, "%s/.ship/output", world_dir);
+    CHECK(mkdir(path, 0700) == 0);
+    write_file(".ship/output/answer-1.md", "the whole answer");
+    write_file("plan.txt", "what we do");
+    const char *line = "@attach document .ship/output/answer-1.md | all of it";
+    CHECK_INT(SMA_DELIVERY_FAILED, receipt_of(world_deliver(1, "501", "", "", line)).state);
+    CHECK_INT(0, world_calls("senddocument"));
+    world_set_intent(SMA_INTENT_OUTPUT);
+    CHECK_INT(SMA_DELIVERY_SENT, receipt_of(world_deliver(2, "501", "", "", line)).state);
+    CHECK_INT(SMA_DELIVERY_FAILED,
+              receipt_of(world_deliver(3, "501", "", "", "@attach document plan.txt")).state);
+    CHECK_INT(1, world_calls("senddocument"));
+    world_close();
+}
+
+/* -- progress (the rest: tests/talks/telegram_progress.talk) ----------------------------------- */
+static int64_t actions_in(int64_t chat)
+{
+    json_t *list = world_chat(chat);
+    int64_t count = json_integer_value(json_object_get(list, "actions"));
+    json_decref(list);
+    return count;
+}
+
+static void only_a_run_that_lasts_shows_typing(void)
+{
+    world_open("");
+    WORLD_WAIT(world_is_polled());
+    world_progress(1, SMA_PROGRESS_STARTED, "501", "");
+    world_progress(1, SMA_PROGRESS_FINISHED, "501", "");
+    world_progress(2, SMA_PROGRESS_STARTED, "-1001", "");
+    WORLD_WAIT(actions_in(WORLD_GROUP) == 1);
+    CHECK_INT(0, actions_in(WORLD_ADA));
+    world_rest(500);
+    CHECK_INT(1, actions_in(WORLD_GROUP)); /* again after 4 s only */
+    world_progress(2, SMA_PROGRESS_FINISHED, "-1001", "");
+    world_close();
+}
+
 /* -- webhook ----------------------------------------------------------------------------------- */
 #define UPDATE                                                                                   \
     "{\"update_id\":9,\"message\":{\"message_id\":3,\"date\":1,\"from\":{\"id\":501,\"is_bot\":" \
@@ -327,6 +434,10 @@ int main(void)
     RUN(the_old_offset_is_honoured_at_start);
     RUN(a_burst_is_taken_whole_and_in_order);
     RUN(every_button_is_answered);
+    RUN(a_late_verdict_does_not_keep_a_button_turning);
+    RUN(a_group_that_moved_is_followed);
+    RUN(only_its_own_delivery_sends_an_output);
+    RUN(only_a_run_that_lasts_shows_typing);
     RUN(a_webhook_needs_its_secret_and_the_store);
     RUN(polling_takes_no_webhooks);
     RUN(a_configured_url_is_registered);

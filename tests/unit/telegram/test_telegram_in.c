@@ -456,8 +456,6 @@ static const struct row speakers[] = {
     {"no text", "private", "", "nothing in it to answer", 0, 0, NULL, NULL},
     {"a text of spaces", "private", "\"text\":\" \\n\"", "nothing in it to answer", 0, 0, NULL,
      NULL},
-    {"a text of another type", "private", "\"text\":[\"x\"]", "nothing in it to answer", 0, 0, NULL,
-     NULL},
     {"somebody joined", "group", "\"new_chat_members\":[" US "]", "a service message", 0, 0, NULL,
      NULL},
     {"somebody left", "group", "\"left_chat_member\":" US, "a service message", 0, 0, NULL, NULL},

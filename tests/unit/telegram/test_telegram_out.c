@@ -197,15 +197,19 @@ static void check_body(const char *wanted)
 static const struct telegram_part text_part = {
     .kind = TELEGRAM_PART_TEXT, .html = {"<b>\"a\"</b>\n", 11}, .plain = {"\"a\"\n", 4}};
 
+/* In drafts Telegram knows no such member, and shows no preview. */
+#define NO_PREVIEW ",\"link_preview_options\":{\"is_disabled\":true}"
+
 static void a_private_answer_is_text_and_markup(void)
 {
     struct sma_route route = private_chat();
     struct telegram_send send = {.route = &route, .part = &text_part};
     telegram_put_send_message(&body, &send);
-    check_body("{\"chat_id\":42,\"text\":\"<b>\\\"a\\\"</b>\\n\",\"parse_mode\":\"HTML\"}");
+    check_body("{\"chat_id\":42,\"text\":\"<b>\\\"a\\\"</b>\\n\",\"parse_mode\":\"HTML\"" NO_PREVIEW
+               "}");
     send.is_plain = true;
     telegram_put_send_message(&body, &send);
-    check_body("{\"chat_id\":42,\"text\":\"\\\"a\\\"\\n\"}");
+    check_body("{\"chat_id\":42,\"text\":\"\\\"a\\\"\\n\"" NO_PREVIEW "}");
 }
 
 static void a_group_answer_replies_with_its_first_part(void)
@@ -213,17 +217,19 @@ static void a_group_answer_replies_with_its_first_part(void)
     struct sma_route route = topic();
     struct telegram_send send = {.route = &route, .part = &text_part, .is_plain = true};
     telegram_put_send_message(&body, &send);
-    check_body("{\"chat_id\":-1001234567890123,\"message_thread_id\":5,\"text\":\"\\\"a\\\"\\n\","
+    check_body("{\"chat_id\":-1001234567890123,\"message_thread_id\":5,\"text\":"
+               "\"\\\"a\\\"\\n\"" NO_PREVIEW ","
                "\"reply_parameters\":{\"message_id\":7,\"allow_sending_without_reply\":true}}");
     send.part_index = 1;
     telegram_put_send_message(&body, &send);
-    check_body("{\"chat_id\":-1001234567890123,\"message_thread_id\":5,\"text\":\"\\\"a\\\"\\n\"}");
+    check_body("{\"chat_id\":-1001234567890123,\"message_thread_id\":5,\"text\":"
+               "\"\\\"a\\\"\\n\"" NO_PREVIEW "}");
     send = (struct telegram_send){
         .route = &route, .part = &text_part, .is_plain = true, .is_no_reply = true};
     route.thread_id = SMA_STR("1"); /* General */
     route.chat_id = SMA_STR("@channel");
     telegram_put_send_message(&body, &send);
-    check_body("{\"chat_id\":\"@channel\",\"text\":\"\\\"a\\\"\\n\"}");
+    check_body("{\"chat_id\":\"@channel\",\"text\":\"\\\"a\\\"\\n\"" NO_PREVIEW "}");
     route.message_id = SMA_STR("callback-1");
     send.is_no_reply = false;
     telegram_put_reply_parameters(&body, &send);
@@ -303,15 +309,15 @@ static void groups_are_known_by_type_or_id(void)
 }
 
 /* -- answers ----------------------------------------------------------------------------------- */
-static struct telegram_outcome classify(int status, const char *text)
+static struct sma_answered classify(int status, const char *text)
 {
     struct sma_net_answer answer = {.end = SMA_NET_ANSWERED,
                                     .status = status,
                                     .body = sma_str(text),
                                     .retry_after_ms = -1,
                                     .error = ""};
-    struct telegram_outcome outcome;
-    telegram_classify(&answer, &outcome);
+    struct sma_answered outcome;
+    sma_verdict(&telegram_verdicts, NULL, &answer, 0, &outcome);
     CHECK(sma_utf8_is_valid(sma_str(outcome.error)));
     CHECK((outcome.attempt_class == SMA_ATTEMPT_SENT) == (outcome.error[0] == '\0'));
     CHECK((outcome.attempt_class == SMA_ATTEMPT_RETRY_AFTER) == (outcome.retry_after_ms > 0));
@@ -320,7 +326,7 @@ static struct telegram_outcome classify(int status, const char *text)
 
 static void successes_carry_the_message_id(void)
 {
-    struct telegram_outcome outcome =
+    struct sma_answered outcome =
         classify(200, "{\"ok\":true,\"result\":{\"message_id\":123456,\"chat\":{\"id\":1}}}");
     CHECK_INT(SMA_ATTEMPT_SENT, outcome.attempt_class);
     CHECK_TEXT("123456", outcome.message_id);
@@ -360,7 +366,7 @@ static void answers_that_cannot_be_read_are_unknown(void)
             .attempt_class);
     CHECK_INT(SMA_ATTEMPT_RETRY, classify(503, "").attempt_class);
     CHECK_INT(SMA_ATTEMPT_RETRY_AFTER, classify(302, "").attempt_class);
-    CHECK(classify(404, "<html>").is_bot_refused);
+    CHECK(classify(404, "<html>").act == SMA_ACT_OWNER);
     CHECK_INT(SMA_ATTEMPT_GIVE_UP, classify(413, "<html>").attempt_class);
 }
 
@@ -377,8 +383,8 @@ static void the_network_says_whether_it_left(void)
     for (size_t i = 0; i < SMA_COUNT_OF(cases); i++) {
         struct sma_net_answer answer = {
             .end = cases[i].end, .retry_after_ms = -1, .error = "no route"};
-        struct telegram_outcome outcome;
-        telegram_classify(&answer, &outcome);
+        struct sma_answered outcome;
+        sma_verdict(&telegram_verdicts, NULL, &answer, 0, &outcome);
         CHECK_INT(cases[i].attempt_class, outcome.attempt_class);
         CHECK(strstr(outcome.error, "no route") != NULL);
     }
@@ -388,12 +394,12 @@ static void waits_are_obeyed_and_bounded(void)
 {
     struct sma_net_answer answer = {
         .end = SMA_NET_ANSWERED, .status = 429, .retry_after_ms = 7000, .error = ""};
-    struct telegram_outcome outcome;
-    telegram_classify(&answer, &outcome); /* header only */
+    struct sma_answered outcome;
+    sma_verdict(&telegram_verdicts, NULL, &answer, 0, &outcome); /* header only */
     CHECK_INT(7000, outcome.retry_after_ms);
     answer.body = SMA_STR("{\"ok\":false,\"error_code\":429,\"description\":\"x\",\"parameters\":{"
                           "\"retry_after\":5}}");
-    telegram_classify(&answer, &outcome);
+    sma_verdict(&telegram_verdicts, NULL, &answer, 0, &outcome);
     CHECK_INT(5000, outcome.retry_after_ms);
     CHECK(!outcome.is_adapter_wide);
     CHECK_INT(1000, classify(429, "").retry_after_ms);
@@ -433,7 +439,7 @@ static void check_vector(json_t *vector)
     const char *description =
         json_string_value(json_object_get(json_object_get(vector, "body"), "description"));
     CHECK(text != NULL && description != NULL);
-    struct telegram_outcome outcome =
+    struct sma_answered outcome =
         classify((int)json_integer_value(json_object_get(vector, "http")), text);
     size_t i = 0;
     while (i < SMA_COUNT_OF(wanted) &&
@@ -448,7 +454,7 @@ static void check_vector(json_t *vector)
 static void every_handmade_error_is_classified(void)
 {
     json_t *root =
-        json_load_file(SMA_SOURCE_DIR "/tests/golden/telegram/errors-handmade.json", 0, NULL);
+        json_load_file(SMA_SOURCE_DIR "/tests/vectors/telegram/errors-handmade.json", 0, NULL);
     json_t *errors = json_object_get(root, "errors");
     CHECK(json_array_size(errors) >= 17);
     for (size_t i = 0; i < json_array_size(errors); i++)
@@ -456,7 +462,7 @@ static void every_handmade_error_is_classified(void)
     json_decref(root);
 }
 
-static struct telegram_outcome bad_request(const char *description)
+static struct sma_answered bad_request(const char *description)
 {
     char text[512];
     snprintf(text, sizeof text,
@@ -466,27 +472,29 @@ static struct telegram_outcome bad_request(const char *description)
 
 static void flags_say_what_can_be_mended(void)
 {
-    CHECK(bad_request("can't parse entities: Unsupported start tag \\\"x\\\" at byte offset 0")
-              .is_markup_refused);
-    CHECK(bad_request("message to be replied not found").is_reply_gone);
-    struct telegram_outcome outcome = classify(
+    CHECK((bad_request("can't parse entities: Unsupported start tag \\\"x\\\" at byte offset 0")
+               .mend &
+           SMA_MEND_MARKS) != 0);
+    CHECK((bad_request("message to be replied not found").mend & SMA_MEND_REPLY) != 0);
+    struct sma_answered outcome = classify(
         400, "{\"ok\":false,\"error_code\":400,\"description\":\"Bad Request: group chat was "
              "upgraded\",\"parameters\":{\"migrate_to_chat_id\":-1001234567890}}");
-    CHECK(outcome.is_migrated && outcome.migrate_to == -1001234567890);
-    CHECK(classify(
-              404,
-              "{\"ok\":false,\"error_code\":404,\"description\":\"Not Found: method not found\"}")
-              .is_unsupported);
+    CHECK(outcome.mend == SMA_MEND_MOVED && outcome.moved_to == -1001234567890);
+    CHECK((classify(
+               404,
+               "{\"ok\":false,\"error_code\":404,\"description\":\"Not Found: method not found\"}")
+               .mend &
+           SMA_MEND_METHOD) != 0);
     CHECK(classify(401, "{\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}")
               .is_adapter_wide);
     CHECK_INT(SMA_ATTEMPT_GIVE_UP, bad_request("something new").attempt_class);
     CHECK(bad_request("something new").is_content_refused);
-    CHECK(bad_request("PHOTO_INVALID_DIMENSIONS").is_kind_refused);
-    CHECK(bad_request("IMAGE_PROCESS_FAILED").is_kind_refused);
-    CHECK(bad_request("VOICE_MESSAGES_FORBIDDEN").is_kind_refused);
-    CHECK(bad_request("message thread not found").is_thread_gone);
-    CHECK(!bad_request("TOPIC_CLOSED").is_thread_gone); /* somebody wanted it so */
-    CHECK(bad_request("failed to get HTTP URL content").is_fetch_failed);
+    CHECK((bad_request("PHOTO_INVALID_DIMENSIONS").mend & SMA_MEND_KIND) != 0);
+    CHECK((bad_request("IMAGE_PROCESS_FAILED").mend & SMA_MEND_KIND) != 0);
+    CHECK((bad_request("VOICE_MESSAGES_FORBIDDEN").mend & SMA_MEND_KIND) != 0);
+    CHECK((bad_request("message thread not found").mend & SMA_MEND_THREAD) != 0);
+    CHECK((bad_request("TOPIC_CLOSED").mend & SMA_MEND_THREAD) != 0); /* its person is to read it */
+    CHECK((bad_request("failed to get HTTP URL content").mend & SMA_MEND_INSTEAD) != 0);
 }
 
 static void endless_descriptions_are_cut_to_valid_text(void)
@@ -501,7 +509,7 @@ static void endless_descriptions_are_cut_to_valid_text(void)
         for (size_t i = 0; i < 200; i++)
             sma_buf_put_text(&text, "界");
         sma_buf_put_text(&text, "\"}");
-        struct telegram_outcome outcome = classify(403, text.ptr); /* looks at validity */
+        struct sma_answered outcome = classify(403, text.ptr); /* looks at validity */
         CHECK(strchr(outcome.error, '\n') == NULL && strlen(outcome.error) > 100);
     }
     sma_buf_fini(&text);

@@ -307,5 +307,6 @@ static void leave(struct talk *talk)
     end(talk);
     close_server();
 }
+ENDING(leave, struct talk)
 
 #endif

@@ -233,7 +233,7 @@ static void end(struct talk *talk)
 }
 
 /* -- in a pipe --------------------------------------------------------------------------------- */
-static void a_pipe_prints_the_answer_alone(void)
+CASE(a_pipe_prints_the_answer_alone)
 {
     open_server();
     struct talk *talk = start_in_pipe("two\nlines\n", 10);
@@ -256,7 +256,7 @@ static void a_pipe_prints_the_answer_alone(void)
     close_server();
 }
 
-static void a_pipe_prints_the_output_when_nothing_was_delivered(void)
+CASE(a_pipe_prints_the_output_when_nothing_was_delivered)
 {
     open_server();
     struct talk *talk = start_in_pipe("hi", 2);
@@ -270,7 +270,7 @@ static void a_pipe_prints_the_output_when_nothing_was_delivered(void)
     close_server();
 }
 
-static void a_failure_goes_to_stderr(void)
+CASE(a_failure_goes_to_stderr)
 {
     open_server();
     struct talk *talk = start_in_pipe("hi", 2);
@@ -285,7 +285,7 @@ static void a_failure_goes_to_stderr(void)
     close_server();
 }
 
-static void an_error_line_ends_a_pipe(void)
+CASE(an_error_line_ends_a_pipe)
 {
     open_server();
     struct talk *talk = start_in_pipe("hi", 2);
@@ -301,7 +301,7 @@ static void an_error_line_ends_a_pipe(void)
     close_server();
 }
 
-static void a_service_that_goes_is_an_error(void)
+CASE(a_service_that_goes_is_an_error)
 {
     open_server();
     struct talk *talk = start_in_pipe("hi", 2);
@@ -322,7 +322,7 @@ static void a_service_that_goes_is_an_error(void)
     close_server();
 }
 
-static void no_service_no_input_bad_input(void)
+CASE(no_service_no_input_bad_input)
 {
     struct talk *talk = start_in_pipe("hi", 2);
     finish(talk, 1);
@@ -345,7 +345,7 @@ static void no_service_no_input_bad_input(void)
     free(big);
 }
 
-static void an_interrupt_in_a_pipe_stops_then_leaves(void)
+CASE(an_interrupt_in_a_pipe_stops_then_leaves)
 {
     open_server();
     struct talk *talk = start_in_pipe("hi", 2);
@@ -368,7 +368,7 @@ static void type(struct talk *talk, const char *text)
     CHECK(write(talk->in_fd, text, strlen(text)) == (ssize_t)strlen(text));
 }
 
-static void a_plain_terminal_shows_whole_texts(void)
+CASE(a_plain_terminal_shows_whole_texts)
 {
     open_server();
     struct talk *talk = start_on_terminal();
@@ -388,7 +388,7 @@ static void a_plain_terminal_shows_whole_texts(void)
     close_server();
 }
 
-static void a_question_is_shown_and_answered_by_words(void)
+CASE(a_question_is_shown_and_answered_by_words)
 {
     open_server();
     struct talk *talk = start_on_terminal();
@@ -417,7 +417,7 @@ static void a_question_is_shown_and_answered_by_words(void)
     close_server();
 }
 
-static void a_pipe_says_that_consent_is_needed(void)
+CASE(a_pipe_says_that_consent_is_needed)
 {
     open_server();
     struct talk *talk = start_in_pipe("push it", 7);
@@ -440,7 +440,7 @@ static void a_pipe_says_that_consent_is_needed(void)
     close_server();
 }
 
-static void an_interrupt_stops_a_second_leaves(void)
+CASE(an_interrupt_stops_a_second_leaves)
 {
     open_server();
     struct talk *talk = start_on_terminal();
@@ -466,13 +466,12 @@ static void an_interrupt_stops_a_second_leaves(void)
 }
 
 /* -- the screen -------------------------------------------------------------------------------- */
-static void control_characters_are_taken_out(void)
+CASE(control_characters_are_taken_out)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 1000);
     sma_chat_put_clean(&buf, SMA_STR("a\tb\nc\r\x1b]0;title\x07\x7f\xC2\x9B\xFF\xE4\xB8\xAD"));
     CHECK_STR("a\tb\nc]0;title\xE4\xB8\xAD", sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
 /* -- files ------------------------------------------------------------------------------------- */
@@ -497,7 +496,7 @@ static void expect_files(struct talk *talk, const char *text, const char *path, 
     json_decref(message);
 }
 
-static void a_pipe_takes_what_is_attached_and_nothing_else(void)
+CASE(a_pipe_takes_what_is_attached_and_nothing_else)
 {
     char path[1200], id[64];
     make_picture(path);
@@ -532,7 +531,7 @@ static void a_pipe_takes_what_is_attached_and_nothing_else(void)
     CHECK(unlink(path) == 0);
 }
 
-static void a_file_that_is_dragged_in_goes_with_its_message(void)
+CASE(a_file_that_is_dragged_in_goes_with_its_message)
 {
     char path[1200], typed[1400], id[64];
     make_picture(path);
@@ -567,20 +566,7 @@ int main(void)
              getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
-    RUN(a_pipe_prints_the_answer_alone);
-    RUN(a_pipe_prints_the_output_when_nothing_was_delivered);
-    RUN(a_failure_goes_to_stderr);
-    RUN(an_error_line_ends_a_pipe);
-    RUN(a_service_that_goes_is_an_error);
-    RUN(no_service_no_input_bad_input);
-    RUN(an_interrupt_in_a_pipe_stops_then_leaves);
-    RUN(a_plain_terminal_shows_whole_texts);
-    RUN(a_question_is_shown_and_answered_by_words);
-    RUN(a_pipe_says_that_consent_is_needed);
-    RUN(an_interrupt_stops_a_second_leaves);
-    RUN(control_characters_are_taken_out);
-    RUN(a_pipe_takes_what_is_attached_and_nothing_else);
-    RUN(a_file_that_is_dragged_in_goes_with_its_message);
+    check_run_cases(NULL);
     CHECK(rmdir(dir) == 0);
     return check_summary();
 }

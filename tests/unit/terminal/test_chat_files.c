@@ -95,7 +95,7 @@ static void shorten(const struct sma_chat_files *files, char *to, size_t room)
 
 #define COPY(name) "{\"path\":\".ship/.cache/cli/" name "\"}"
 
-static void pasted_forms_are_understood(void)
+CASE(pasted_forms_are_understood)
 {
     static const struct
     {
@@ -144,7 +144,7 @@ static void pasted_forms_are_understood(void)
     }
 }
 
-static void words_give_nothing_away(void)
+CASE(words_give_nothing_away)
 {
     static const char *const cases[] = {
         "why is %/id_rsa refused?",
@@ -179,9 +179,9 @@ static void words_give_nothing_away(void)
     }
 }
 
-static void copies_are_whole_and_private(void)
+CASE(copies_are_whole_and_private)
 {
-    struct sma_chat_files files;
+    SMA_AUTO(sma_chat_files_fini) struct sma_chat_files files;
     struct sma_error error;
     char path[2300], bytes[64];
     struct stat status;
@@ -195,10 +195,9 @@ static void copies_are_whole_and_private(void)
     bytes[fread(bytes, 1, sizeof bytes - 1, file)] = '\0';
     fclose(file);
     CHECK_TEXT("words", bytes);
-    sma_chat_files_fini(&files);
 }
 
-static void what_cannot_be_taken_is_said(void)
+CASE(what_cannot_be_taken_is_said)
 {
     static const struct
     {
@@ -220,7 +219,7 @@ static void what_cannot_be_taken_is_said(void)
     }
 }
 
-static void a_message_takes_so_many_and_no_more(void)
+CASE(a_message_takes_so_many_and_no_more)
 {
     struct sma_chat_files files;
     struct sma_error error = {0};
@@ -244,11 +243,7 @@ static void a_message_takes_so_many_and_no_more(void)
 int main(void)
 {
     make_files();
-    RUN(pasted_forms_are_understood);
-    RUN(words_give_nothing_away);
-    RUN(copies_are_whole_and_private);
-    RUN(what_cannot_be_taken_is_said);
-    RUN(a_message_takes_so_many_and_no_more);
+    check_run_cases(NULL);
     CHECK(chdir("/") == 0);
     CHECK(nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0);
     return check_summary();

@@ -67,7 +67,7 @@ static void check(const char *bytes, size_t len, const char *wanted)
 }
 #define IS(bytes, wanted) check(bytes, sizeof bytes - 1, wanted)
 
-static void text_and_control_keys(void)
+CASE(text_and_control_keys)
 {
     IS("ab\r", "text(ab) enter");
     IS("你\x7f好", "text(你) backspace text(好)");
@@ -79,7 +79,7 @@ static void text_and_control_keys(void)
     IS("\t\x1c\x1f", "");
 }
 
-static void sequences(void)
+CASE(sequences)
 {
     IS("\x1b[A\x1bOB\x1b[C\x1b[D", "up down right left");
     IS("\x1b[H\x1b[F\x1b[1~\x1b[4~\x1b[3~", "home end home end delete");
@@ -94,7 +94,7 @@ static void sequences(void)
     IS("\x1b", "escape");
 }
 
-static void what_is_not_understood_is_nothing(void)
+CASE(what_is_not_understood_is_nothing)
 {
     IS("\x1b[I\x1b[?1;2c\x1b[<0;1;1M\x1b[5~a", "text(a)");
     IS("\x1b]11;rgb:0/0/0\x07"
@@ -104,7 +104,7 @@ static void what_is_not_understood_is_nothing(void)
     IS("\x1b[999999999999999999999;99999999999u", "");
 }
 
-static void pastes(void)
+CASE(pastes)
 {
     IS("\x1b[200~a\rb\r\nc\x1b[201~d", "paste(a\nb\nc) text(d)");
     IS("\x1b[200~\x1b[31mx\x03\x04\x1b[201~", "paste([31mx)");
@@ -112,7 +112,7 @@ static void pastes(void)
     IS("\x1b[200~\x1b[201~a", "text(a)");
 }
 
-static void a_paste_is_cut_at_its_limit(void)
+CASE(a_paste_is_cut_at_its_limit)
 {
     struct sma_chat_keys keys;
     struct sma_buf events;
@@ -131,12 +131,4 @@ static void a_paste_is_cut_at_its_limit(void)
     free(big);
 }
 
-int main(void)
-{
-    RUN(text_and_control_keys);
-    RUN(sequences);
-    RUN(what_is_not_understood_is_nothing);
-    RUN(pastes);
-    RUN(a_paste_is_cut_at_its_limit);
-    return check_summary();
-}
+CASES_MAIN

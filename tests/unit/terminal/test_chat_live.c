@@ -34,7 +34,7 @@ static void exchange(struct talk *talk, const char *typed, const char *sent, con
 }
 
 /* -- the line ---------------------------------------------------------------------------------- */
-static void a_greeting_says_who_answers_and_how_to_leave(void)
+CASE(a_greeting_says_who_answers_and_how_to_leave)
 {
     struct talk *talk = start_and_greet();
     CHECK(vt_find(talk->vt, "/exit or Ctrl-D leaves") >= 0);
@@ -51,9 +51,9 @@ static void a_greeting_says_who_answers_and_how_to_leave(void)
     close_server();
 }
 
-static void what_is_deleted_is_what_was_seen(void)
+CASE(what_is_deleted_is_what_was_seen)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "你好世界");
     wait_line(talk, "> 你好世界");
@@ -68,12 +68,11 @@ static void what_is_deleted_is_what_was_seen(void)
     expect_message(talk, "大好", id);
     put_done(talk, id, 7, "done", "");
     wait_row(talk, "> 大好");
-    leave(talk);
 }
 
-static void keys_edit_the_line(void)
+CASE(keys_edit_the_line)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "one two three\x17"
                "four\x01zero \x05!"); /* Ctrl-W, Ctrl-A, Ctrl-E */
@@ -85,10 +84,9 @@ static void keys_edit_the_line(void)
     type(talk, "\r");
     expect_message(talk, "zero one zero one ", id);
     put_done(talk, id, 7, "done", "");
-    leave(talk);
 }
 
-static void lines_of_before_come_back_also_in_the_next_chat(void)
+CASE(lines_of_before_come_back_also_in_the_next_chat)
 {
     char id[64], path[1200], mode[8];
     struct stat status;
@@ -124,9 +122,9 @@ static void lines_of_before_come_back_also_in_the_next_chat(void)
     CHECK(unlink(path) == 0);
 }
 
-static void three_pasted_lines_are_one_message(void)
+CASE(three_pasted_lines_are_one_message)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "\x1b[200~one\rtwo\r\nthr\x1b[31mee\x1b[201~");
     wait_row(talk, "> one");
@@ -135,21 +133,19 @@ static void three_pasted_lines_are_one_message(void)
     type(talk, "\r");
     expect_message(talk, "one\ntwo\nthr[31mee", id);
     put_done(talk, id, 7, "done", "");
-    leave(talk);
 }
 
-static void enter_with_a_modifier_begins_a_new_line(void)
+CASE(enter_with_a_modifier_begins_a_new_line)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "a\x1b\rb\x1b[13;2uc\x1b[27;2;13~d\x1b[13;5u"
                "e\\\rf\r");
     expect_message(talk, "a\nb\nc\nd\ne\nf", id);
     put_done(talk, id, 7, "done", "");
-    leave(talk);
 }
 
-static void an_interrupt_clears_the_line_then_stops_then_leaves(void)
+CASE(an_interrupt_clears_the_line_then_stops_then_leaves)
 {
     struct talk *talk = start_and_greet();
     char id[64];
@@ -174,9 +170,9 @@ static void an_interrupt_clears_the_line_then_stops_then_leaves(void)
 }
 
 /* -- what stands above ------------------------------------------------------------------------- */
-static void an_answer_streams_above_the_line_and_stands_once(void)
+CASE(an_answer_streams_above_the_line_and_stands_once)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "hi\r");
     expect_message(talk, "hi", id);
@@ -204,12 +200,11 @@ static void an_answer_streams_above_the_line_and_stands_once(void)
     CHECK_INT(0, count_of(text, "..."));
     free(text);
     type(talk, "\x03");
-    leave(talk);
 }
 
-static void tools_leave_a_line_and_words_before_them_stay(void)
+CASE(tools_leave_a_line_and_words_before_them_stay)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "look\r");
     expect_message(talk, "look", id);
@@ -227,12 +222,11 @@ static void tools_leave_a_line_and_words_before_them_stay(void)
     char *text = all(talk);
     CHECK_INT(1, count_of(text, "Let me look.\n· exec_shell\nTwo files.\n>"));
     free(text);
-    leave(talk);
 }
 
-static void markdown_is_shown_as_it_is_meant(void)
+CASE(markdown_is_shown_as_it_is_meant)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     exchange(talk, "t\r", "t",
              "## Title\n\n| 名字 | n |\n|---|--:|\n| 你好 | 1 |\n| b | 22 |\n\n- item\n- "
              "[x](https://e.org)\n\n"
@@ -248,10 +242,9 @@ static void markdown_is_shown_as_it_is_meant(void)
     free(text);
     int row = vt_find(talk->vt, "Title");
     CHECK(talk->vt->cells[row][0].is_bold);
-    leave(talk);
 }
 
-static void without_colours_an_answer_is_what_the_model_wrote(void)
+CASE(without_colours_an_answer_is_what_the_model_wrote)
 {
     setenv("NO_COLOR", "1", 1);
     struct talk *talk = start_and_greet();
@@ -263,9 +256,9 @@ static void without_colours_an_answer_is_what_the_model_wrote(void)
     unsetenv("NO_COLOR");
 }
 
-static void a_file_that_is_sent_is_shown_with_its_path(void)
+CASE(a_file_that_is_sent_is_shown_with_its_path)
 {
-    struct talk *talk = start_and_greet_sized(200, 24); /* the path in one row */
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet_sized(200, 24); /* the path in one row */
     char wanted[1200];
     exchange(talk, "t\r", "t",
              "Here it is:\n@attach document out/plan.txt | the plan\n```\n@attach photo x\n```",
@@ -276,10 +269,9 @@ static void a_file_that_is_sent_is_shown_with_its_path(void)
     CHECK(strstr(text, "@attach document") == NULL);
     CHECK(strstr(text, "\n@attach photo x\n") != NULL); /* code is no file */
     free(text);
-    leave(talk);
 }
 
-static void hostile_sequences_stay_inert(void)
+CASE(hostile_sequences_stay_inert)
 {
     struct talk *talk = start_and_greet();
     char id[64];
@@ -304,9 +296,9 @@ static void hostile_sequences_stay_inert(void)
     leave(talk); /* looks whether anything but styles came through */
 }
 
-static void ten_thousand_lines_arrive(void)
+CASE(ten_thousand_lines_arrive)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64], *big = malloc(200000);
     size_t len = 0;
     CHECK(big != NULL);
@@ -338,7 +330,6 @@ static void ten_thousand_lines_arrive(void)
     free(text);
     free(big);
     type(talk, "\x03");
-    leave(talk);
 }
 
 static void resize(bool is_reflowed)
@@ -365,7 +356,7 @@ static void resize(bool is_reflowed)
     leave(talk);
 }
 
-static void a_window_that_changes_its_size_loses_nothing(void)
+CASE(a_window_that_changes_its_size_loses_nothing)
 {
     resize(true);
     setenv("XTERM_VERSION", "test", 1); /* one of those that cut rows */
@@ -413,9 +404,9 @@ static void expect_press(struct talk *talk, const char *data, const char *card)
     json_decref(press);
 }
 
-static void a_question_is_answered_by_one_key(void)
+CASE(a_question_is_answered_by_one_key)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "go\r");
     expect_message(talk, "go", id);
@@ -435,12 +426,11 @@ static void a_question_is_answered_by_one_key(void)
     char *text = all(talk);
     CHECK_INT(1, count_of(text, "Approved"));
     free(text);
-    leave(talk);
 }
 
-static void several_questions_are_answered_one_by_one(void)
+CASE(several_questions_are_answered_one_by_one)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     put_card(talk, 7, "one");
     put_card(talk, 7, "two");
     wait_row(talk, "y/1 Approve");
@@ -461,10 +451,9 @@ static void several_questions_are_answered_one_by_one(void)
     char *text = all(talk);
     CHECK_INT(3, count_of(text, "Approval needed"));
     free(text);
-    leave(talk);
 }
 
-static void two_chats_keep_the_lines_of_both(void)
+CASE(two_chats_keep_the_lines_of_both)
 {
     char path[1200], text[4096] = "";
     struct talk *first = start_and_greet();
@@ -487,9 +476,9 @@ static void two_chats_keep_the_lines_of_both(void)
     CHECK(unlink(path) == 0);
 }
 
-static void who_types_a_sentence_decides_nothing(void)
+CASE(who_types_a_sentence_decides_nothing)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64];
     type(talk, "go\r");
     expect_message(talk, "go", id);
@@ -513,13 +502,12 @@ static void who_types_a_sentence_decides_nothing(void)
     type(talk, "\x03"
                "2\r"); /* Enter decides at once */
     expect_press(talk, "sa1:one:1:n:s", NULL);
-    leave(talk);
 }
 
 /* -- the service goes and comes ---------------------------------------------------------------- */
-static void a_service_that_comes_back_gets_everything_once(void)
+CASE(a_service_that_comes_back_gets_everything_once)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64], again[64], second[64];
     type(talk, "before\r");
     expect_message(talk, "before", id);
@@ -558,12 +546,11 @@ static void a_service_that_comes_back_gets_everything_once(void)
     CHECK_INT(1, count_of(text, "delivered before"));
     free(text);
     type(talk, "\x03");
-    leave(talk);
 }
 
-static void what_a_stopping_service_refuses_goes_to_its_successor(void)
+CASE(what_a_stopping_service_refuses_goes_to_its_successor)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64], again[64];
     type(talk, "now\r");
     expect_message(talk, "now", id);
@@ -577,12 +564,11 @@ static void what_a_stopping_service_refuses_goes_to_its_successor(void)
     put_text(talk, 7, "there");
     put_done(talk, id, 7, "done", "there");
     wait_row(talk, "there");
-    leave(talk);
 }
 
-static void runs_that_stay_parked_are_forgotten_at_last(void)
+CASE(runs_that_stay_parked_are_forgotten_at_last)
 {
-    struct talk *talk = start_and_greet();
+    SMA_AUTO(leavep) struct talk *talk = start_and_greet();
     char id[64], text[32];
     for (int i = 0; i < 60; i++) { /* more than are kept */
         snprintf(text, sizeof text, "message %d", i);
@@ -593,10 +579,9 @@ static void runs_that_stay_parked_are_forgotten_at_last(void)
         put_done(talk, id, i + 1, "parked", "");
     }
     CHECK(vt_find(talk->vt, "nothing was sent") < 0);
-    leave(talk);
 }
 
-static void who_is_refused_does_not_try_again(void)
+CASE(who_is_refused_does_not_try_again)
 {
     open_server();
     struct talk *talk = start_sized(80, 24);
@@ -613,7 +598,7 @@ static void who_is_refused_does_not_try_again(void)
 }
 
 /* What comes at the keyboard is anything: the client stays, and goes when it is told to. */
-static void noise_at_the_keyboard_ends_nothing(void)
+CASE(noise_at_the_keyboard_ends_nothing)
 {
     struct talk *talk = start_and_greet();
     const char *seconds = getenv("SMA_NOISE_SECONDS");
@@ -662,30 +647,7 @@ int main(void)
     setenv("TERM", "xterm-256color", 1);
     unsetenv("NO_COLOR");
     unsetenv("TMUX");
-    RUN(a_greeting_says_who_answers_and_how_to_leave);
-    RUN(what_is_deleted_is_what_was_seen);
-    RUN(keys_edit_the_line);
-    RUN(lines_of_before_come_back_also_in_the_next_chat);
-    RUN(three_pasted_lines_are_one_message);
-    RUN(enter_with_a_modifier_begins_a_new_line);
-    RUN(an_interrupt_clears_the_line_then_stops_then_leaves);
-    RUN(an_answer_streams_above_the_line_and_stands_once);
-    RUN(tools_leave_a_line_and_words_before_them_stay);
-    RUN(markdown_is_shown_as_it_is_meant);
-    RUN(without_colours_an_answer_is_what_the_model_wrote);
-    RUN(a_file_that_is_sent_is_shown_with_its_path);
-    RUN(hostile_sequences_stay_inert);
-    RUN(ten_thousand_lines_arrive);
-    RUN(a_window_that_changes_its_size_loses_nothing);
-    RUN(a_question_is_answered_by_one_key);
-    RUN(several_questions_are_answered_one_by_one);
-    RUN(two_chats_keep_the_lines_of_both);
-    RUN(who_types_a_sentence_decides_nothing);
-    RUN(a_service_that_comes_back_gets_everything_once);
-    RUN(what_a_stopping_service_refuses_goes_to_its_successor);
-    RUN(runs_that_stay_parked_are_forgotten_at_last);
-    RUN(who_is_refused_does_not_try_again);
-    RUN(noise_at_the_keyboard_ends_nothing);
+    check_run_cases(NULL);
     (void)unlink(strcat(path, "/chat-history"));
     path[strlen(path) - strlen("/chat-history")] = '\0';
     CHECK(rmdir(path) == 0 && rmdir(dir) == 0);

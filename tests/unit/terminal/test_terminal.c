@@ -382,7 +382,7 @@ static uint64_t now_ns(void)
 }
 
 /* -- cases ------------------------------------------------------------------------------------- */
-static void a_message_is_accepted_answered_and_done(void)
+CASE(a_message_is_accepted_answered_and_done)
 {
     open_service();
     struct stat status;
@@ -395,7 +395,7 @@ static void a_message_is_accepted_answered_and_done(void)
     close_service();
 }
 
-static void files_of_the_project_go_along(void)
+CASE(files_of_the_project_go_along)
 {
     static const char *const files[] = {"nothing.png", "../x.png", "/etc/passwd", "a plan.png"};
     char path[1100], line[200];
@@ -415,7 +415,7 @@ static void files_of_the_project_go_along(void)
     CHECK(unlink(path) == 0);
 }
 
-static void progress_reaches_the_client(void)
+CASE(progress_reaches_the_client)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -451,7 +451,7 @@ static void expect_card(struct client *client, const char *intent)
     json_decref(root);
 }
 
-static void cards_reach_the_client_with_their_members(void)
+CASE(cards_reach_the_client_with_their_members)
 {
     open_service();
     struct client client = greeted_client("main");
@@ -471,7 +471,7 @@ static void cards_reach_the_client_with_their_members(void)
 }
 
 /* A client in a pipe leaves when it is done: what is delivered then is lost. */
-static void the_end_waits_for_the_last_text_of_a_run(void)
+CASE(the_end_waits_for_the_last_text_of_a_run)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -491,7 +491,7 @@ static void the_end_waits_for_the_last_text_of_a_run(void)
     close_service();
 }
 
-static void a_failed_run_is_done_without_success(void)
+CASE(a_failed_run_is_done_without_success)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -506,7 +506,7 @@ static void a_failed_run_is_done_without_success(void)
     close_service();
 }
 
-static void commands_and_stop_are_controls(void)
+CASE(commands_and_stop_are_controls)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -521,7 +521,7 @@ static void commands_and_stop_are_controls(void)
     close_service();
 }
 
-static void a_refused_message_is_an_error_with_its_reason(void)
+CASE(a_refused_message_is_an_error_with_its_reason)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -533,7 +533,7 @@ static void a_refused_message_is_an_error_with_its_reason(void)
     close_service();
 }
 
-static void bad_input_is_an_error_line_and_the_service_goes_on(void)
+CASE(bad_input_is_an_error_line_and_the_service_goes_on)
 {
     static const char *const lines[] = {
         "not json",
@@ -567,7 +567,7 @@ static void bad_input_is_an_error_line_and_the_service_goes_on(void)
     close_service();
 }
 
-static void limits_of_text_and_line(void)
+CASE(limits_of_text_and_line)
 {
     open_service();
     struct client client = greeted_client("a");
@@ -604,7 +604,7 @@ static void limits_of_text_and_line(void)
     close_service();
 }
 
-static void one_client_too_many_is_told_so(void)
+CASE(one_client_too_many_is_told_so)
 {
     open_service();
     struct client clients[SMA_TERMINAL_CLIENT_COUNT_MAX];
@@ -619,7 +619,7 @@ static void one_client_too_many_is_told_so(void)
     close_service();
 }
 
-static void a_delivery_without_a_terminal_is_given_up(void)
+CASE(a_delivery_without_a_terminal_is_given_up)
 {
     open_service();
     struct client client = greeted_client("gone"), other = greeted_client("a");
@@ -634,7 +634,7 @@ static void a_delivery_without_a_terminal_is_given_up(void)
     close_service();
 }
 
-static void a_client_that_does_not_read_is_dropped(void)
+CASE(a_client_that_does_not_read_is_dropped)
 {
     open_service();
     struct client deaf = greeted_client("deaf"), other = greeted_client("a");
@@ -673,7 +673,7 @@ static int say_what_is_heard_inside(void)
                                                                            : 4;
 }
 
-static void processes_inside_of_a_sandbox_are_not_served(void)
+CASE(processes_inside_of_a_sandbox_are_not_served)
 {
     open_service();
     pid_t pid = fork();
@@ -711,7 +711,7 @@ static int say_what_another_user_hears(void)
     return !is_told ? 4 : !is_closed ? 5 : 0;
 }
 
-static void other_users_are_not_served_whatever_the_modes(void)
+CASE(other_users_are_not_served_whatever_the_modes)
 {
     if (geteuid() != 0) {
         fprintf(stderr, "only root can become another user: not tested\n");
@@ -734,7 +734,7 @@ static void other_users_are_not_served_whatever_the_modes(void)
     CHECK(chmod(dir, 0700) == 0);
 }
 
-static void a_stale_socket_is_replaced_and_a_live_one_respected(void)
+CASE(a_stale_socket_is_replaced_and_a_live_one_respected)
 {
     struct sma_error error;
     int fd, second;
@@ -752,7 +752,7 @@ static void a_stale_socket_is_replaced_and_a_live_one_respected(void)
     CHECK(unlink(socket_path) == 0);
 }
 
-static void a_path_longer_than_a_socket_address_works(void)
+CASE(a_path_longer_than_a_socket_address_works)
 {
     char short_dir[1000], deep[1200];
     snprintf(short_dir, sizeof short_dir, "%s", dir);
@@ -777,23 +777,7 @@ int main(void)
              getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR"));
     CHECK(mkdtemp(dir) != NULL);
     snprintf(socket_path, sizeof socket_path, "%s/%s", dir, SMA_TERMINAL_SOCKET_NAME);
-    RUN(a_message_is_accepted_answered_and_done);
-    RUN(files_of_the_project_go_along);
-    RUN(progress_reaches_the_client);
-    RUN(cards_reach_the_client_with_their_members);
-    RUN(the_end_waits_for_the_last_text_of_a_run);
-    RUN(a_failed_run_is_done_without_success);
-    RUN(commands_and_stop_are_controls);
-    RUN(a_refused_message_is_an_error_with_its_reason);
-    RUN(bad_input_is_an_error_line_and_the_service_goes_on);
-    RUN(limits_of_text_and_line);
-    RUN(one_client_too_many_is_told_so);
-    RUN(a_delivery_without_a_terminal_is_given_up);
-    RUN(a_client_that_does_not_read_is_dropped);
-    RUN(processes_inside_of_a_sandbox_are_not_served);
-    RUN(other_users_are_not_served_whatever_the_modes);
-    RUN(a_stale_socket_is_replaced_and_a_live_one_respected);
-    RUN(a_path_longer_than_a_socket_address_works);
+    check_run_cases(NULL);
     CHECK(rmdir(dir) == 0);
     return check_summary();
 }

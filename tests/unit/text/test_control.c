@@ -4,7 +4,7 @@
 #include "sma/text.h"
 #include "support/check.h"
 
-static void table_of_texts(void)
+CASE(table_of_texts)
 {
     static const struct
     {
@@ -67,7 +67,7 @@ static void table_of_texts(void)
     }
 }
 
-static void a_few_whole_texts_ask_for_more_without_a_slash(void)
+CASE(a_few_whole_texts_ask_for_more_without_a_slash)
 {
     static const struct
     {
@@ -93,7 +93,7 @@ static void a_few_whole_texts_ask_for_more_without_a_slash(void)
         CHECK_INT(rows[i].wanted, sma_control_word(sma_str(rows[i].text)));
 }
 
-static void words_behind_a_command_are_its_argument(void)
+CASE(words_behind_a_command_are_its_argument)
 {
     static const struct
     {
@@ -115,7 +115,7 @@ static void words_behind_a_command_are_its_argument(void)
         CHECK_STR(rows[i].wanted, sma_control_argument(sma_str(rows[i].text)));
 }
 
-static void a_prompt_of_a_server_is_known_by_its_form(void)
+CASE(a_prompt_of_a_server_is_known_by_its_form)
 {
     static char long_server[80], long_prompt[150];
     static const struct
@@ -158,11 +158,11 @@ static void a_prompt_of_a_server_is_known_by_its_form(void)
 
 /* A platform's list and the words that are recognised come from the same rows: they cannot differ,
  * and Telegram takes them (protocols/telegram.md, setMyCommands). */
-static void each_row_is_recognised_and_told_in_both_languages(void)
+CASE(each_row_is_recognised_and_told_in_both_languages)
 {
     size_t count;
     const struct sma_command *commands = sma_commands(&count);
-    struct sma_buf help;
+    SMA_AUTO(sma_buf_fini) struct sma_buf help;
     sma_buf_init(&help, 16 * 1024);
     sma_commands_put_help(&help, SMA_LANGUAGE_EN);
     sma_commands_put_help(&help, SMA_LANGUAGE_ZH);
@@ -185,10 +185,9 @@ static void each_row_is_recognised_and_told_in_both_languages(void)
         CHECK(memmem(help.ptr, help.len, text, strlen(text)) != NULL);
     }
     CHECK(sma_command_of(SMA_CONTROL_UNKNOWN) == NULL);
-    sma_buf_fini(&help);
 }
 
-static void a_slice_without_nul_is_not_read_over(void)
+CASE(a_slice_without_nul_is_not_read_over)
 {
     char bytes[5] = {'/', 's', 't', 'o', 'p'};
     char *exact = malloc(sizeof bytes);
@@ -200,13 +199,4 @@ static void a_slice_without_nul_is_not_read_over(void)
     CHECK_INT(SMA_CONTROL_NONE, sma_control_parse((struct sma_str){nul, sizeof nul - 1}));
 }
 
-int main(void)
-{
-    RUN(table_of_texts);
-    RUN(a_few_whole_texts_ask_for_more_without_a_slash);
-    RUN(words_behind_a_command_are_its_argument);
-    RUN(a_prompt_of_a_server_is_known_by_its_form);
-    RUN(each_row_is_recognised_and_told_in_both_languages);
-    RUN(a_slice_without_nul_is_not_read_over);
-    return check_summary();
-}
+CASES_MAIN

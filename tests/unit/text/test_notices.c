@@ -2,7 +2,7 @@
 #include "sma/notices.h"
 #include "support/check.h"
 
-static void language_follows_config_then_user_then_adapter(void)
+CASE(language_follows_config_then_user_then_adapter)
 {
     static const struct
     {
@@ -27,9 +27,9 @@ static void language_follows_config_then_user_then_adapter(void)
     }
 }
 
-static void arguments_are_filled_in(void)
+CASE(arguments_are_filled_in)
 {
-    struct sma_buf buf;
+    SMA_AUTO(sma_buf_fini) struct sma_buf buf;
     sma_buf_init(&buf, 4096);
     sma_notice_format(&buf, SMA_LANGUAGE_EN, SMA_NOTICE_BUSY_POSITION, 3u);
     CHECK_STR("I have your message; 3 messages are ahead of it.", sma_buf_str(&buf));
@@ -46,11 +46,10 @@ static void arguments_are_filled_in(void)
     sma_buf_clear(&buf);
     sma_notice_format(&buf, SMA_LANGUAGE_EN, SMA_NOTICE_RUN_FAILED, (const char *)NULL);
     CHECK_STR("I could not finish this: ", sma_buf_str(&buf));
-    sma_buf_fini(&buf);
 }
 
 /* The order of place holders must be the same, or an argument would be read as the wrong type. */
-static void both_languages_have_the_same_place_holders(void)
+CASE(both_languages_have_the_same_place_holders)
 {
     static const char *const table[][2] = {
 #define X(name, en, zh) {en, zh},
@@ -71,10 +70,4 @@ static void both_languages_have_the_same_place_holders(void)
     }
 }
 
-int main(void)
-{
-    RUN(language_follows_config_then_user_then_adapter);
-    RUN(arguments_are_filled_in);
-    RUN(both_languages_have_the_same_place_holders);
-    return check_summary();
-}
+CASES_MAIN

@@ -46,6 +46,12 @@ void sma_tool_rules_set_sandbox(struct sma_tool_rules *rules, const char *walls)
     (void)walls;
 }
 
+void sma_tool_rules_set_unhidden(struct sma_tool_rules *rules, bool is_unhidden)
+{
+    (void)rules;
+    (void)is_unhidden;
+}
+
 const struct sma_policy *sma_tool_rules_policy(const struct sma_tool_rules *rules)
 {
     return rules->policy;

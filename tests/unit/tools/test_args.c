@@ -20,7 +20,7 @@ static bool parse(enum sma_tool tool, const char *arguments, struct sma_tool_arg
     return err == SMA_ERR_OK;
 }
 
-static void wrong_arguments_are_answered(void)
+CASE(wrong_arguments_are_answered)
 {
     static const struct
     {
@@ -137,7 +137,7 @@ static void wrong_arguments_are_answered(void)
     }
 }
 
-static void times_are_kept_in_bounds(void)
+CASE(times_are_kept_in_bounds)
 {
     static const struct
     {
@@ -161,7 +161,7 @@ static void times_are_kept_in_bounds(void)
     }
 }
 
-static void files_have_a_kind(void)
+CASE(files_have_a_kind)
 {
     static const char *const rows[][2] = {{"a.PNG", "photo"},   {"a.txt", "document"},
                                           {"a.ogg", "voice"},   {"b/a.mp3", "audio"},
@@ -176,7 +176,7 @@ static void files_have_a_kind(void)
     }
 }
 
-static void lengths_have_limits(void)
+CASE(lengths_have_limits)
 {
     static const struct
     {
@@ -210,7 +210,7 @@ static void lengths_have_limits(void)
 }
 
 /* Every schema is strict JSON, and an object with a wrong type for any member of it is refused. */
-static void schemas_say_what_is_checked(void)
+CASE(schemas_say_what_is_checked)
 {
     size_t count;
     const struct sma_tool_spec *specs = sma_tool_specs(&count);
@@ -237,7 +237,7 @@ static void schemas_say_what_is_checked(void)
 }
 
 /* What may have done something before a restart is never called harmless. */
-static void what_only_reads_is_listed(void)
+CASE(what_only_reads_is_listed)
 {
     static const char *const readers[] = {
         "chat_contact_lookup", "chat_load_history", "download_attachment", "list_files",
@@ -251,7 +251,7 @@ static void what_only_reads_is_listed(void)
     CHECK_INT(SMA_COUNT_OF(readers), count);
 }
 
-static void channels_are_offered_what_they_can(void)
+CASE(channels_are_offered_what_they_can)
 {
     struct sma_tool_spec specs[SMA_TOOL_COUNT];
     CHECK_INT(SMA_TOOL_COUNT - 10, sma_tool_specs_for(0, specs));
@@ -280,14 +280,4 @@ static void channels_are_offered_what_they_can(void)
     CHECK(!sma_tool_is_gated(SMA_TOOL_UNKNOWN) && !sma_tool_is_work(SMA_TOOL_UNKNOWN));
 }
 
-int main(void)
-{
-    RUN(wrong_arguments_are_answered);
-    RUN(times_are_kept_in_bounds);
-    RUN(files_have_a_kind);
-    RUN(lengths_have_limits);
-    RUN(schemas_say_what_is_checked);
-    RUN(what_only_reads_is_listed);
-    RUN(channels_are_offered_what_they_can);
-    return check_summary();
-}
+CASES_MAIN

@@ -36,7 +36,7 @@ static const char *said_of(const char *json)
 #define BUTTON(members) \
     "{\"tag\":\"button\",\"text\":{\"tag\":\"plain_text\",\"content\":\"x\"}" members "}"
 
-static void each_card_is_taken_or_said_why_not(void)
+CASE(each_card_is_taken_or_said_why_not)
 {
     static const struct
     {
@@ -104,7 +104,7 @@ static const char *said_of_text(size_t len, char byte)
     return said;
 }
 
-static void a_card_has_a_size(void)
+CASE(a_card_has_a_size)
 {
     size_t around = strlen("{\"elements\":[{\"content\":\"\",\"tag\":\"markdown\"}]}");
     for (int more = -1; more <= 1; more++) {
@@ -131,7 +131,7 @@ static json_t *nested(unsigned depth)
     return json_pack("{s:o}", "elements", json_pack("[o]", value));
 }
 
-static void a_card_has_a_depth_and_a_number_of_parts(void)
+CASE(a_card_has_a_depth_and_a_number_of_parts)
 {
     static const unsigned depths[] = {1, 12, 13, 14, 100};
     for (size_t i = 0; i < SMA_COUNT_OF(depths); i++) {
@@ -156,7 +156,7 @@ static void a_card_has_a_depth_and_a_number_of_parts(void)
 }
 
 /* As an object and as its text; what goes out is what was checked. */
-static void the_argument_is_the_card(void)
+CASE(the_argument_is_the_card)
 {
     static const char *const calls[] = {
         "{\"card\":" OLD(TEXT) "}",
@@ -184,11 +184,4 @@ static void the_argument_is_the_card(void)
     }
 }
 
-int main(void)
-{
-    RUN(each_card_is_taken_or_said_why_not);
-    RUN(a_card_has_a_size);
-    RUN(a_card_has_a_depth_and_a_number_of_parts);
-    RUN(the_argument_is_the_card);
-    return check_summary();
-}
+CASES_MAIN

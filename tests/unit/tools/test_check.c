@@ -3,74 +3,12 @@
  * the files say; what people are asked is exact, and changes with everything that makes the call
  * what it is.
  */
-#include "project.h"
+#include "check_call.h"
 #include "runtime/approval/request.h"
 #include "runtime/files/check.h"
 #include "runtime/policy/shell.h"
 #include "runtime/tools/tools.h"
 #include "sma/chats.h"
-
-#define NOW_MS 1800000000000
-
-static struct sma_shell *shell;
-
-/* One check and what came of it. */
-struct outcome
-{
-    enum sma_err err;
-    struct sma_tool_check check;
-    struct sma_request request; /* one item when it asks */
-    char why[1000];
-};
-
-struct call
-{
-    const char *name, *arguments, *receiver;
-    enum sma_standing standing;
-    struct sma_grant grant; /* tool empty: none */
-    bool is_doubtful;       /* the receiver */
-};
-
-static void check_call(const struct project *project, const struct call *call,
-                       struct outcome *ret_outcome)
-{
-    struct sma_tool_rules *rules;
-    struct sma_error error;
-    struct sma_buf item, why, request;
-    struct sma_grant grants[] = {call->grant};
-    struct sma_tool_ask ask = {.name = sma_str(call->name),
-                               .arguments = sma_str(call->arguments),
-                               .receiver = sma_str(call->receiver),
-                               .is_receiver_doubtful = call->is_doubtful,
-                               .chat_key = SMA_STR("telegram-chat-1"),
-                               .standing = (uint8_t)call->standing,
-                               .grants = grants,
-                               .grant_count = call->grant.tool.len > 0};
-    CHECK_OK(sma_tool_rules_create(&project->config, &rules, &error));
-    sma_buf_init(&item, 1 << 20);
-    sma_buf_init(&why, 4000);
-    sma_buf_init(&request, 1 << 20);
-    *ret_outcome = (struct outcome){0};
-    ret_outcome->err = sma_tool_check(rules, &ask, NOW_MS, shell, &ret_outcome->check, &item, &why);
-    snprintf(ret_outcome->why, sizeof ret_outcome->why, "%s", why.len == 0 ? "" : why.ptr);
-    bool asks = ret_outcome->err == SMA_ERR_OK && ret_outcome->check.verdict == SMA_TOOL_ASKS;
-    bool refuses = ret_outcome->err != SMA_ERR_OK || ret_outcome->check.verdict == SMA_TOOL_REFUSED;
-    CHECK(asks == (item.len > 0));
-    CHECK(refuses == (why.len > 0));
-    if (asks) {
-        struct sma_str items[] = {sma_buf_str(&item)};
-        uint32_t calls[] = {3};
-        CHECK_OK(sma_request_put(&request, items, calls, 1));
-        CHECK(strstr(request.ptr, "sk-canary-123456") == NULL);
-        CHECK_OK(sma_request_parse(sma_buf_str(&request), &ret_outcome->request));
-        CHECK_INT(1, ret_outcome->request.item_count);
-        CHECK(memcmp(ret_outcome->request.items[0].digest, ret_outcome->check.digest, 32) == 0);
-    }
-    sma_buf_fini(&item);
-    sma_buf_fini(&why);
-    sma_buf_fini(&request);
-    sma_tool_rules_destroy(rules);
-}
 
 /* Verdict of a member's call; -1 = a bad argument. */
 static int verdict_of(const struct project *project, const char *name, const char *arguments)
@@ -82,7 +20,7 @@ static int verdict_of(const struct project *project, const char *name, const cha
     return outcome.err == SMA_ERR_OK ? (int)outcome.check.verdict : -1;
 }
 
-static void strangers_get_no_tool(void)
+CASE(strangers_get_no_tool)
 {
     static const char *const calls[][2] = {
         {"exec_shell", "{\"command\":\"true\"}"},
@@ -96,7 +34,7 @@ static void strangers_get_no_tool(void)
         {"react", "{\"emoji\":\"x\"}"},
         {"chat_contact_send", "{\"username\":\"bob\",\"text\":\"hi\"}"},
     };
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project,
                  "{\"exec_shell\":true,\"write_repo\":true,\"send_elsewhere\":\"allow\"}");
     project_put(&project, "a", "x");
@@ -113,11 +51,10 @@ static void strangers_get_no_tool(void)
         CHECK_OK(outcome.err);
         CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
     }
-    project_close(&project);
 }
 
 /* The run refuses them before; a question that comes all the same is refused here. */
-static void what_chats_takes_away_is_refused(void)
+CASE(what_chats_takes_away_is_refused)
 {
     static const struct sma_chat_rule rules[] = {
         {.pattern = "telegram-chat-*",
@@ -127,7 +64,7 @@ static void what_chats_takes_away_is_refused(void)
         {"read_file", "{\"path\":\"a.txt\"}", "", .standing = SMA_STANDING_OWNER},
         {"exec_shell", "{\"command\":\"ls\"}", "", .standing = SMA_STANDING_OWNER}};
     static const struct call left = {"list_files", "{}", "", .standing = SMA_STANDING_OWNER};
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     struct outcome outcome;
     project_open(&project, "{\"exec_shell\":true}");
     project.config.chats = rules;
@@ -141,10 +78,9 @@ static void what_chats_takes_away_is_refused(void)
     }
     check_call(&project, &left, &outcome);
     CHECK_INT(SMA_TOOL_ALLOWED, outcome.check.verdict);
-    project_close(&project);
 }
 
-static void permissions_decide(void)
+CASE(permissions_decide)
 {
     static const struct
     {
@@ -241,7 +177,7 @@ static void permissions_decide(void)
 }
 
 /* One verdict for one path, whoever writes it. */
-static void commands_and_tools_write_alike(void)
+CASE(commands_and_tools_write_alike)
 {
     enum
     {
@@ -308,7 +244,7 @@ static void commands_and_tools_write_alike(void)
 }
 
 /* A page at the address of the API is somebody's words in the mouth of the service. */
-static void what_the_api_serves_is_never_written_unasked(void)
+CASE(what_the_api_serves_is_never_written_unasked)
 {
     static const char *const asked[] = {
         "cat a.csv > public/index.html",
@@ -342,7 +278,7 @@ static void what_the_api_serves_is_never_written_unasked(void)
     static const char permissions[] =
         "{\"write_repo\":true,\"exec_shell\":{\"allow\":[\"cat\",\"cp\",\"mv\",\"ln\",\"tee\","
         "\"touch\",\"sed\",\"cd\"]}}";
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     char text[300];
     project_open(&project, permissions);
     project_put(&project, "a.csv", "x");
@@ -358,12 +294,11 @@ static void what_the_api_serves_is_never_written_unasked(void)
             fprintf(stderr, "%s: %d\n", command, verdict);
         CHECK_INT(is_asked ? SMA_TOOL_ASKS : SMA_TOOL_ALLOWED, verdict);
     }
-    project_close(&project);
 }
 
-static void people_are_asked_exactly(void)
+CASE(people_are_asked_exactly)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     struct outcome outcome;
     project_open(&project, "");
     project_put(&project, "a.txt", "one\nsk-canary-123456\n");
@@ -439,12 +374,11 @@ static void people_are_asked_exactly(void)
     CHECK_STR("telegram-chat-2", item->grant_rule);
     CHECK(!item->is_admin_only);
     sma_request_fini(&outcome.request);
-    project_close(&project);
 }
 
-static void large_writes_make_bounded_items(void)
+CASE(large_writes_make_bounded_items)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     struct outcome outcome;
     struct sma_buf arguments;
     project_open(&project, "");
@@ -463,7 +397,6 @@ static void large_writes_make_bounded_items(void)
     CHECK_STR("{}", item->input_json);
     sma_request_fini(&outcome.request);
     sma_buf_fini(&arguments);
-    project_close(&project);
 }
 
 /* Digest of a call that asks. */
@@ -481,7 +414,7 @@ static void digest_of(const struct project *project, const char *name, const cha
     sma_request_fini(&outcome.request);
 }
 
-static void digests_tell_calls_apart(void)
+CASE(digests_tell_calls_apart)
 {
     static const char *const calls[][3] = {
         {"exec_shell", "{\"command\":\"sh x.sh\"}", ""},
@@ -498,7 +431,7 @@ static void digests_tell_calls_apart(void)
         {"chat_contact_send", "{\"username\":\"b\",\"text\":\"y\"}", "key1 Bob"},
     };
     uint8_t digests[SMA_COUNT_OF(calls)][32], again[32];
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "a.txt", "one\n");
     project_put(&project, "x.sh", "echo x\n");
@@ -520,21 +453,19 @@ static void digests_tell_calls_apart(void)
         digest_of(&project, calls[i][0], calls[i][1], calls[i][2], again);
         CHECK_INT(is_changed[i], memcmp(digests[i], again, 32) != 0);
     }
-    project_close(&project);
 }
 
-static void scripts_that_are_pipes_do_not_block(void)
+CASE(scripts_that_are_pipes_do_not_block)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     char full[200];
     project_open(&project, "");
     snprintf(full, sizeof full, "%s/pipe.sh", project.dir);
     CHECK(mkfifo(full, 0644) == 0);
     CHECK_INT(SMA_TOOL_ASKS, verdict_of(&project, "exec_shell", "{\"command\":\"sh pipe.sh\"}"));
-    project_close(&project);
 }
 
-static void grants_spare_the_question(void)
+CASE(grants_spare_the_question)
 {
     static const struct
     {
@@ -573,7 +504,7 @@ static void grants_spare_the_question(void)
         {"chat_contact_send", "key", 0, "chat_contact_send",
          "{\"username\":\"bob\",\"text\":\"x\"}", SMA_TOOL_ASKS},
     };
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct call call = {
@@ -591,10 +522,9 @@ static void grants_spare_the_question(void)
         CHECK_INT(rows[i].verdict, outcome.check.verdict);
         sma_request_fini(&outcome.request);
     }
-    project_close(&project);
 }
 
-static void the_own_chat_is_not_elsewhere(void)
+CASE(the_own_chat_is_not_elsewhere)
 {
     struct project project;
     struct outcome outcome;
@@ -625,9 +555,9 @@ static void the_own_chat_is_not_elsewhere(void)
 }
 
 /* Whoever is asked reads which file goes where; another file there is another question. */
-static void a_file_for_another_chat_is_asked_about(void)
+CASE(a_file_for_another_chat_is_asked_about)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     struct outcome outcome;
     uint8_t digest[sizeof outcome.check.digest];
     project_open(&project, "");
@@ -654,11 +584,10 @@ static void a_file_for_another_chat_is_asked_about(void)
     call.arguments = "{\"path\":\".env\",\"chatId\":\"7\"}";
     check_call(&project, &call, &outcome);
     CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
-    project_close(&project);
 }
 
 /* Whoever is asked reads the whole card and to whom it goes; another card is another question. */
-static void a_card_for_another_chat_is_asked_about(void)
+CASE(a_card_for_another_chat_is_asked_about)
 {
 #define CARD_FOR_7(element) "{\"card\":{\"elements\":[" element "]},\"chatId\":\"7\"}"
     struct project project;
@@ -696,7 +625,7 @@ static void a_card_for_another_chat_is_asked_about(void)
 }
 
 /* The request would show something else than what goes out. */
-static void what_holds_a_key_goes_to_no_other_chat(void)
+CASE(what_holds_a_key_goes_to_no_other_chat)
 {
     static const char *const calls[][2] = {
         {"chat_send", "{\"text\":\"it is sk-canary-123456\",\"chatId\":\"7\"}"},
@@ -705,7 +634,7 @@ static void what_holds_a_key_goes_to_no_other_chat(void)
         {"send_card",
          "{\"card\":{\"elements\":[{\"tag\":\"hr\",\"name\":\"sk-\\u0063anary-123456\"}]},"
          "\"chatId\":\"7\"}"}};
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     struct outcome outcome;
     project_open(&project, "{\"send_elsewhere\":\"allow\"}");
     project_put(&project, "a.txt", "x\n");
@@ -718,10 +647,9 @@ static void what_holds_a_key_goes_to_no_other_chat(void)
         CHECK_INT(SMA_TOOL_REFUSED, outcome.check.verdict);
         CHECK(strstr(outcome.why, "key or token of this project") != NULL);
     }
-    project_close(&project);
 }
 
-static void bad_permissions_stop_the_start(void)
+CASE(bad_permissions_stop_the_start)
 {
     static const char *const bad[] = {"{\"exec_shell\":3}", "{\"exec_shell\":{\"allow\":[\"sh\"]}}",
                                       "{\"read_repo\":3}", "{\"send_elsewhere\":\"x\"}"};
@@ -742,21 +670,7 @@ int main(void)
 {
     shell = sma_shell_create();
     CHECK(shell != NULL);
-    RUN(strangers_get_no_tool);
-    RUN(what_chats_takes_away_is_refused);
-    RUN(permissions_decide);
-    RUN(commands_and_tools_write_alike);
-    RUN(what_the_api_serves_is_never_written_unasked);
-    RUN(people_are_asked_exactly);
-    RUN(large_writes_make_bounded_items);
-    RUN(digests_tell_calls_apart);
-    RUN(scripts_that_are_pipes_do_not_block);
-    RUN(grants_spare_the_question);
-    RUN(the_own_chat_is_not_elsewhere);
-    RUN(a_file_for_another_chat_is_asked_about);
-    RUN(a_card_for_another_chat_is_asked_about);
-    RUN(what_holds_a_key_goes_to_no_other_chat);
-    RUN(bad_permissions_stop_the_start);
+    check_run_cases(NULL);
     sma_shell_destroy(shell);
     return check_summary();
 }

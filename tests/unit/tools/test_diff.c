@@ -20,7 +20,7 @@ static char *diff_of(const char *before, const char *after, size_t max)
     return text;
 }
 
-static void small_changes_are_small(void)
+CASE(small_changes_are_small)
 {
     static const struct
     {
@@ -115,7 +115,7 @@ static void put_random(char *text, size_t line_count, uint32_t alphabet)
     text[len] = '\0';
 }
 
-static void every_diff_gives_the_new_text(void)
+CASE(every_diff_gives_the_new_text)
 {
     for (int i = 0; i < 3000; i++) {
         char before[4000], after[4000];
@@ -142,7 +142,7 @@ static void every_diff_gives_the_new_text(void)
     }
 }
 
-static void long_changes_are_cut(void)
+CASE(long_changes_are_cut)
 {
     char *before = malloc(1 << 20), *after = malloc(1 << 20);
     CHECK(before != NULL && after != NULL);
@@ -162,10 +162,4 @@ static void long_changes_are_cut(void)
     free(after);
 }
 
-int main(void)
-{
-    RUN(small_changes_are_small);
-    RUN(every_diff_gives_the_new_text);
-    RUN(long_changes_are_cut);
-    return check_summary();
-}
+CASES_MAIN

@@ -25,9 +25,9 @@ static void put_pixel(struct world *world, const char *name)
     put_bytes(world, name, PIXEL, sizeof PIXEL - 1);
 }
 
-static void a_picture_is_answered_with_its_hash_and_a_file_of_that_name(void)
+CASE(a_picture_is_answered_with_its_hash_and_a_file_of_that_name)
 {
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     char file[128], first[256];
     put_pixel(world, "a.png");
     const struct world_record *record = world_await(world, world_encode(world, 3, "a.png", 100));
@@ -40,10 +40,9 @@ static void a_picture_is_answered_with_its_hash_and_a_file_of_that_name(void)
     record = world_await(world, world_encode(world, 4, "a.png", 100));
     CHECK_TEXT(first, record->item);
     CHECK(world_has_logged(world, "part"));
-    world_destroy(world);
 }
 
-static void what_cannot_be_given_is_answered_with_a_sentence(void)
+CASE(what_cannot_be_given_is_answered_with_a_sentence)
 {
     static const struct
     {
@@ -57,7 +56,7 @@ static void what_cannot_be_given_is_answered_with_a_sentence(void)
         {".env", NULL, "2  0x0 0 "},
         {"nobody.png", NULL, "2  0x0 0 "},
     };
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     world_put_file(world, "words.txt", "hello");
     world_put_file(world, ".env", "A=b");
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -70,22 +69,20 @@ static void what_cannot_be_given_is_answered_with_a_sentence(void)
         CHECK(strstr(record->content, ".]") == record->content + strlen(record->content) - 2);
         CHECK_TEXT(rows[i].item, record->item);
     }
-    world_destroy(world);
 }
 
-static void many_at_once_are_all_answered(void)
+CASE(many_at_once_are_all_answered)
 {
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     size_t records[40];
     put_pixel(world, "a.png");
     for (size_t i = 0; i < SMA_COUNT_OF(records); i++)
         records[i] = world_encode(world, i + 1, "a.png", 100);
     for (size_t i = 0; i < SMA_COUNT_OF(records); i++)
         CHECK_TEXT("", world_await(world, records[i])->content);
-    world_destroy(world);
 }
 
-static void stopped_and_drained_questions_are_answered(void)
+CASE(stopped_and_drained_questions_are_answered)
 {
     struct world *world = world_create("");
     size_t records[20];
@@ -116,9 +113,9 @@ static const struct world_record *read_file(struct world *world, const char *pat
                                                }));
 }
 
-static void a_picture_that_is_read_comes_with_the_result(void)
+CASE(a_picture_that_is_read_comes_with_the_result)
 {
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     put_pixel(world, "a.png");
     world_put_file(world, "a.pdf", "%PDF-1.4 <</Type /Page>>");
     world_put_file(world, "a.txt", "hello");
@@ -136,15 +133,6 @@ static void a_picture_that_is_read_comes_with_the_result(void)
     put_bytes(world, "a.zip", "PK\3\4\0\0", 6);
     record = read_file(world, "a.zip");
     CHECK(record->is_error && record->part == NULL);
-    world_destroy(world);
 }
 
-int main(void)
-{
-    RUN(a_picture_is_answered_with_its_hash_and_a_file_of_that_name);
-    RUN(what_cannot_be_given_is_answered_with_a_sentence);
-    RUN(a_picture_that_is_read_comes_with_the_result);
-    RUN(many_at_once_are_all_answered);
-    RUN(stopped_and_drained_questions_are_answered);
-    return check_summary();
-}
+CASES_MAIN

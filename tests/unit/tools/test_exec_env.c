@@ -7,7 +7,9 @@
 
 static const char *const DOTENV[] = {"FROM_DOTENV", "ALLOWED_DOTENV"};
 
-static void names_and_values_decide(void)
+ENDING(sma_secrets_destroy, struct sma_secrets)
+
+CASE(names_and_values_decide)
 {
     struct sma_config config = {.project_dir = "/nowhere",
                                 .state_dir = "/nowhere/.ship",
@@ -15,10 +17,10 @@ static void names_and_values_decide(void)
                                 .dotenv_names = DOTENV,
                                 .dotenv_count = SMA_COUNT_OF(DOTENV)};
     config.llm.api_key = "sk-canary-0123456789";
-    struct sma_exec_options options;
+    SMA_AUTO(sma_exec_options_fini) struct sma_exec_options options;
     CHECK_OK(sma_exec_options_parse("{\"exec_shell\":{\"env\":[\"ALLOWED_DOTENV\",\"NPM_TOKEN\"]}}",
-                                    &options, NULL));
-    struct sma_secrets *secrets = NULL;
+                                    NULL, &options, NULL));
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = NULL;
     CHECK_OK(sma_secrets_create(&config, &secrets));
     static const struct
     {
@@ -85,8 +87,6 @@ static void names_and_values_decide(void)
     }
     CHECK(has_stay && has_mark);
     free(list);
-    sma_secrets_destroy(secrets);
-    sma_exec_options_fini(&options);
 }
 
 static const char *find(char *const *list, const char *name)
@@ -99,12 +99,12 @@ static const char *find(char *const *list, const char *name)
 }
 
 /* What a rule calls `git` is no file that somebody wrote into the project. */
-static void programs_of_the_project_are_not_found_by_name(void)
+CASE(programs_of_the_project_are_not_found_by_name)
 {
     struct sma_config config = {
         .project_dir = "/srv/bot", .state_dir = "/srv/bot/.ship", .api_token = ""};
     struct sma_exec_options options;
-    struct sma_secrets *secrets = NULL;
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = NULL;
     CHECK_OK(sma_secrets_create(&config, &secrets));
     static const struct
     {
@@ -120,7 +120,7 @@ static void programs_of_the_project_are_not_found_by_name(void)
     };
     char *saved = strdup(getenv("PATH"));
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        CHECK_OK(sma_exec_options_parse(rows[i].permissions, &options, NULL));
+        CHECK_OK(sma_exec_options_parse(rows[i].permissions, NULL, &options, NULL));
         setenv("PATH", rows[i].path, 1);
         char **list = sma_exec_env_create(&config, &options, secrets, "mark");
         CHECK_TEXT(rows[i].kept, find(list, "PATH"));
@@ -130,12 +130,6 @@ static void programs_of_the_project_are_not_found_by_name(void)
     }
     setenv("PATH", saved, 1);
     free(saved);
-    sma_secrets_destroy(secrets);
 }
 
-int main(void)
-{
-    RUN(programs_of_the_project_are_not_found_by_name);
-    RUN(names_and_values_decide);
-    return check_summary();
-}
+CASES_MAIN

@@ -48,8 +48,9 @@ static void check_held_answer(struct world *world, const struct world_record *re
     CHECK(strstr(world_member(world, record, "note"), "could not be ended") != NULL);
 }
 
-static void a_command_that_cannot_be_ended_is_answered(void)
+CASE(a_command_that_cannot_be_ended_is_answered)
 {
+    SMA_AUTO(world_destroyp)
     struct world *world = world_create("{\"exec_shell\":{\"sandbox\":\"off\"}}");
     hold_next();
     const struct world_record *record = world_await(world, world_run(world, "sleep 60", 100));
@@ -71,11 +72,11 @@ static void a_command_that_cannot_be_ended_is_answered(void)
     for (int i = 0; i < PATIENCE_AWAIT_MS / 5 && !world_has_logged(world, "ended has ended"); i++)
         usleep(5000);
     CHECK(world_has_logged(world, "a command that could not be ended has ended"));
-    world_destroy(world);
 }
 
-static void a_command_that_cannot_be_ended_does_not_hold_up_the_stop(void)
+CASE(a_command_that_cannot_be_ended_does_not_hold_up_the_stop)
 {
+    SMA_AUTO(world_destroyp)
     struct world *world = world_create("{\"exec_shell\":{\"sandbox\":\"off\"}}");
     hold_next();
     size_t record = world_run(world, "touch begun; sleep 60", 60000);
@@ -83,12 +84,6 @@ static void a_command_that_cannot_be_ended_does_not_hold_up_the_stop(void)
     world_drain(world);
     check_held_answer(world, world_await(world, record));
     let_go();
-    world_destroy(world);
 }
 
-int main(void)
-{
-    RUN(a_command_that_cannot_be_ended_is_answered);
-    RUN(a_command_that_cannot_be_ended_does_not_hold_up_the_stop);
-    return check_summary();
-}
+CASES_MAIN

@@ -31,7 +31,7 @@ static void feed(struct sma_exec_stream *stream, const char *pattern, size_t pat
     free(all);
 }
 
-static void every_length_and_pattern_fits(void)
+CASE(every_length_and_pattern_fits)
 {
     static const struct
     {
@@ -72,7 +72,7 @@ static void every_length_and_pattern_fits(void)
     }
 }
 
-static void head_and_tail_are_the_real_ones(void)
+CASE(head_and_tail_are_the_real_ones)
 {
     struct sma_exec_stream out, err;
     sma_exec_stream_init(&out);
@@ -114,8 +114,7 @@ int main(void)
                                 .permissions_json = ""};
     config.llm.api_key = "sk-canary-0123456789";
     CHECK_OK(sma_secrets_create(&config, &secrets));
-    RUN(every_length_and_pattern_fits);
-    RUN(head_and_tail_are_the_real_ones);
+    check_run_cases(NULL);
     sma_secrets_destroy(secrets);
     return check_summary();
 }

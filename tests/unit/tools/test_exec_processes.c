@@ -55,7 +55,7 @@ static void await_count(struct sma_process_table *table, const struct sma_proces
     CHECK_INT(wanted, count_of(table, roots, count, owner));
 }
 
-static void families_daemons_and_strangers_are_told_apart(void)
+CASE(families_daemons_and_strangers_are_told_apart)
 {
     struct sma_process_table table = {.items = NULL};
     pid_t first = start("sleep 300 & (setsid sleep 300 &) ; echo; exec sleep 300", "test-first");
@@ -79,7 +79,7 @@ static void families_daemons_and_strangers_are_told_apart(void)
 
 /* What a service that was killed left behind is found by the next one of the same project, and
  * nothing else is. */
-static void leftovers_are_ended_by_their_marker(void)
+CASE(leftovers_are_ended_by_their_marker)
 {
     char mine[64], other[64];
     snprintf(mine, sizeof mine, "test%d-mine", (int)getpid());
@@ -96,7 +96,6 @@ static void leftovers_are_ended_by_their_marker(void)
 int main(void)
 {
     CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
-    RUN(families_daemons_and_strangers_are_told_apart);
-    RUN(leftovers_are_ended_by_their_marker);
+    check_run_cases(NULL);
     return check_summary();
 }

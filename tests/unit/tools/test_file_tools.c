@@ -6,9 +6,9 @@
 
 #include "sma/sys.h"
 
-static void files_are_read_in_pieces(void)
+CASE(files_are_read_in_pieces)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "a.txt", "one\ntwo\nthree\n");
     project_put(&project, "crlf.txt", "one\r\ntwo");
@@ -34,12 +34,11 @@ static void files_are_read_in_pieces(void)
     char full[256];
     snprintf(full, sizeof full, "{\"path\":\"%s/a.txt\"}", project.dir);
     CHECK_RUN_HAS(&project, "read_file", full, "three");
-    project_close(&project);
 }
 
-static void binary_and_large_files_are_told(void)
+CASE(binary_and_large_files_are_told)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "b.bin", "x");
     char full[256];
@@ -50,12 +49,11 @@ static void binary_and_large_files_are_told(void)
                   "{\"path\":\"b.bin\",\"old_text\":\"x\",\"new_text\":\"y\"}", "binary file");
     CHECK(truncate(full, SMA_FILE_READ_BYTES_MAX + 1) == 0);
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"b.bin\"}", "at most 10485760 are possible");
-    project_close(&project);
 }
 
-static void long_files_are_bounded_at_lines(void)
+CASE(long_files_are_bounded_at_lines)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     char *text = malloc(200001);
     CHECK(text != NULL);
@@ -72,12 +70,11 @@ static void long_files_are_bounded_at_lines(void)
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\"one-line.txt\"}",
                   "A line is too long and is cut.");
     free(text);
-    project_close(&project);
 }
 
-static void files_are_written_whole(void)
+CASE(files_are_written_whole)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     CHECK_RUN(&project, "write_file", "{\"path\":\"new/deep/a.txt\",\"content\":\"hello\\n\"}",
               "{\"success\":true,\"path\":\"new/deep/a.txt\",\"bytes\":6,\"created\":true}");
@@ -106,12 +103,11 @@ static void files_are_written_whole(void)
     CHECK_RUN_HAS(&project, "write_file", "{\"path\":\"\",\"content\":\"\"}",
                   "Expected \\\"path\\\"");
     CHECK_RUN_HAS(&project, "write_file", "{\"path\":\".\",\"content\":\"\"}", "\"success\":false");
-    project_close(&project);
 }
 
-static void edits_replace_exactly(void)
+CASE(edits_replace_exactly)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "a.txt", "one two one\n");
     project_put(&project, "crlf.txt", "a\r\nb\r\nc\r\n");
@@ -140,12 +136,11 @@ static void edits_replace_exactly(void)
     CHECK_RUN_HAS(&project, "edit_file",
                   "{\"path\":\"none.txt\",\"old_text\":\"a\",\"new_text\":\"x\"}", "no such file");
     project_check(&project, "none.txt", NULL);
-    project_close(&project);
 }
 
-static void lists_leave_out_what_others_made(void)
+CASE(lists_leave_out_what_others_made)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "src/a.c", "");
     project_put(&project, "src/sub/b.c", "");
@@ -173,12 +168,11 @@ static void lists_leave_out_what_others_made(void)
     }
     CHECK_RUN_HAS(&project, "list_files", "{\"path\":\"many\"}",
                   "\"many/f0999\"],\"truncated\":true,\"note\":\"There are more");
-    project_close(&project);
 }
 
-static void searches_find_lines(void)
+CASE(searches_find_lines)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "src/a.c", "int x;\nint Main(void)\r\n");
     project_put(&project, "src/b.h", "int main;\n");
@@ -197,13 +191,12 @@ static void searches_find_lines(void)
     CHECK_RUN_HAS(&project, "search_files", "{\"pattern\":\"Main(\"}", "\"line\":2");
     CHECK_RUN_HAS(&project, "search_files", "{\"pattern\":\"main\",\"path\":\"none\"}",
                   "no such file");
-    project_close(&project);
 }
 
 /* Ann's file, Bob's search: who was told its name reads and searches it, and nobody finds it. */
-static void what_people_sent_is_not_found_by_looking(void)
+CASE(what_people_sent_is_not_found_by_looking)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, ".ship/.cache/telegram/1-ab-0f-letter.txt", "dear Ann\nsecret plan\n");
     project_put(&project, ".ship/logs/exec/0123456789abcdef.txt", "secret plan\n");
@@ -224,12 +217,11 @@ static void what_people_sent_is_not_found_by_looking(void)
                   "secret plan");
     CHECK_RUN_HAS(&project, "read_file", "{\"path\":\".ship/.cache/telegram/1-ab-0f-letter.txt\"}",
                   "dear Ann");
-    project_close(&project);
 }
 
-static void searches_are_bounded(void)
+CASE(searches_are_bounded)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     char *text = malloc(100001);
     CHECK(text != NULL);
@@ -251,10 +243,9 @@ static void searches_are_bounded(void)
     CHECK(sma_file_tools_run(project.tools, &call, &project.result));
     CHECK(strstr(project.result.ptr, "took too long") != NULL);
     free(text);
-    project_close(&project);
 }
 
-static void permissions_of_reading_hold_for_all(void)
+CASE(permissions_of_reading_hold_for_all)
 {
     struct project project;
     project_open(&project, "{\"read_repo\":{\"paths\":[\"docs/**\",\"*.md\"]}}");
@@ -287,9 +278,9 @@ static void permissions_of_reading_hold_for_all(void)
     project_close(&project);
 }
 
-static void the_log_of_a_command_is_read_in_pieces(void)
+CASE(the_log_of_a_command_is_read_in_pieces)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     static const char name[] = "20261122T000000-0123456789abcdef.log";
     char arguments[128], folder[128], path[192];
@@ -329,12 +320,11 @@ static void the_log_of_a_command_is_read_in_pieces(void)
         CHECK_RUN_HAS(&project, "read_more", arguments, "\"success\":false");
     }
     sma_buf_fini(&text);
-    project_close(&project);
 }
 
-static void secrets_are_in_no_result(void)
+CASE(secrets_are_in_no_result)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     project_put(&project, "notes.txt", "the key is sk-canary-123456!\n");
     project_put(&project, "sk-canary-123456.txt", "x\n");
@@ -353,22 +343,6 @@ static void secrets_are_in_no_result(void)
               sma_file_tools_open(project.tools, SMA_STR("notes.txt"), &fd, &why));
     CHECK(strstr(why.ptr, "holds a secret") != NULL);
     sma_buf_fini(&why);
-    project_close(&project);
 }
 
-int main(void)
-{
-    RUN(files_are_read_in_pieces);
-    RUN(binary_and_large_files_are_told);
-    RUN(long_files_are_bounded_at_lines);
-    RUN(files_are_written_whole);
-    RUN(edits_replace_exactly);
-    RUN(lists_leave_out_what_others_made);
-    RUN(searches_find_lines);
-    RUN(what_people_sent_is_not_found_by_looking);
-    RUN(searches_are_bounded);
-    RUN(permissions_of_reading_hold_for_all);
-    RUN(the_log_of_a_command_is_read_in_pieces);
-    RUN(secrets_are_in_no_result);
-    return check_summary();
-}
+CASES_MAIN

@@ -6,6 +6,7 @@
 #include "project.h"
 #include "runtime/files/file_rules.h"
 #include "runtime/files/guard_priv.h"
+#include "runtime/policy/owner_files.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,6 +41,14 @@ static void make_traps(struct project *project)
     project_put(project, ".git/config", "OUTSIDE config");
     project_put(project, ".git/HEAD", "ref");
     project_put(project, ".git/hooks/pre-commit", "hook");
+    project_put(project, "sub/bare.git/config", "OUTSIDE config");
+    project_put(project, "sub/bare.git/HEAD", "ref");
+    project_put(project, "signed.asc", "-----BEGIN PGP PUBLIC KEY BLOCK-----");
+    project_put(project, "me.asc", "OUTSIDE -----BEGIN PGP PRIVATE KEY BLOCK-----");
+    project_put(project, "i18n/auth.json", "{\"password\": \"Kennwort\"}");
+    project_put(project, "php/auth.json", "{\"github-oauth\": \"OUTSIDE\"}");
+    project_put(project, "play/hosts.yml", "all:");
+    project_put(project, "gh/hosts.yml", "oauth_token: OUTSIDE");
     project_put(project, "ship.json", "{}");
     project_put(project, "Agent.md", "agent");
     link_at(project, "../secret.txt", "out.txt");
@@ -92,7 +101,7 @@ static enum sma_err read_path(const struct sma_guard *guard, const char *path,
     return err;
 }
 
-static void nothing_outside_is_read(void)
+CASE(nothing_outside_is_read)
 {
     static const struct
     {
@@ -133,17 +142,27 @@ static void nothing_outside_is_read(void)
         {".ship/anything-new.txt", NULL, NULL},
         {".ship/public/../state.db", NULL, NULL},
         {".git/config", NULL, NULL},
+        {"sub/bare.git/config", NULL, NULL},
+        {"sub/bare.git/HEAD", "ref", NULL},
+        {"signed.asc", "-----BEGIN PGP PUBLIC KEY BLOCK-----", NULL},
+        {"me.asc", NULL, NULL},
+        {"i18n/auth.json", "{\"password\": \"Kennwort\"}", NULL},
+        {"php/auth.json", NULL, NULL},
+        {"play/hosts.yml", "all:", NULL},
+        {"gh/hosts.yml", NULL, NULL},
         {"../secret.txt", NULL, NULL},
         {"sub/../../secret.txt", NULL, NULL},
         {"/etc/passwd", NULL, NULL},
-        {"/proc/self/root/etc/passwd", NULL, NULL},
+        {"/proc/self/"
+         "root/etc/passwd",
+         NULL, NULL},
         {"fifo", NULL, NULL},
         {"sub", NULL, NULL},
         {"", NULL, NULL},
         {".", NULL, NULL},
         {"plain.txt/x", NULL, NULL},
     };
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     make_traps(&project);
     for (int by_parts = 0; by_parts < 2; by_parts++) {
@@ -161,10 +180,9 @@ static void nothing_outside_is_read(void)
         }
         sma_guard_destroy(guard);
     }
-    project_close(&project);
 }
 
-static void nothing_outside_is_written(void)
+CASE(nothing_outside_is_written)
 {
     static const char *const refused[] = {"out.txt",
                                           "etc.txt",
@@ -195,7 +213,7 @@ static void nothing_outside_is_written(void)
     static const char *const allowed[] = {"plain.txt", "plain-hard.txt", "new.txt",
                                           "a/b/c.txt", ".github/x.yml",  "ship.json",
                                           "Agent.md",  ".env.example"};
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     make_traps(&project);
     for (int by_parts = 0; by_parts < 2; by_parts++) {
@@ -236,12 +254,11 @@ static void nothing_outside_is_written(void)
     project_check(&project, ".env", "OUTSIDE env");
     project_check(&project, "sub/inner.txt", "inner");
     project_check(&project, ".git/HEAD", "ref");
-    project_close(&project);
 }
 
-static void other_names_of_the_configuration_are_not_sent(void)
+CASE(other_names_of_the_configuration_are_not_sent)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     char from[512], to[512], *text = NULL;
     project_open(&project, "");
     project_put(&project, "ship.json", "{}");
@@ -260,10 +277,31 @@ static void other_names_of_the_configuration_are_not_sent(void)
     CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, "ship-link.txt", SMA_GUARD_SEND, &text));
     CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, "objects-hard.txt", SMA_GUARD_READ, &text));
     sma_guard_destroy(guard);
-    project_close(&project);
 }
 
-static void names_have_classes(void)
+/* é in one piece and in two, in a folder's name, too; another name leads to nothing protected. */
+CASE(a_name_is_found_in_either_form)
+{
+    SMA_AUTO(project_close) struct project project;
+    char *text = NULL;
+    project_open(&project, "");
+    project_put(&project, "re\xCC\x81sume\xCC\x81s/cafe\xCC\x81.txt", "in pieces");
+    project_put(&project, "na\xC3\xAFve.txt", "composed");
+    for (int has_openat2 = 0; has_openat2 < 2; has_openat2++) {
+        struct sma_guard *guard = open_guard(&project, has_openat2 == 1);
+        CHECK_OK(read_path(guard, "r\xC3\xA9sum\xC3\xA9s/caf\xC3\xA9.txt", SMA_GUARD_READ, &text));
+        CHECK_TEXT("in pieces", text);
+        free(text);
+        CHECK_OK(read_path(guard, "nai\xCC\x88ve.txt", SMA_GUARD_READ, &text));
+        CHECK_TEXT("composed", text);
+        free(text);
+        CHECK_ERR(SMA_ERR_NOTFOUND, read_path(guard, "naive.txt", SMA_GUARD_READ, &text));
+        CHECK_ERR(SMA_ERR_NOTFOUND, read_path(guard, "\xC3\xA9.txt", SMA_GUARD_READ, &text));
+        sma_guard_destroy(guard);
+    }
+}
+
+CASE(names_have_classes)
 {
     static const struct
     {
@@ -298,6 +336,11 @@ static void names_have_classes(void)
          SMA_GUARD_PROTECTED},
         {"a/.git/modules/b/config", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
          SMA_GUARD_PROTECTED},
+        {"sub/bare.git/config", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
+         SMA_GUARD_PROTECTED},
+        {"bare.GIT/modules/b/config.worktree", SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED,
+         SMA_GUARD_PROTECTED, SMA_GUARD_PROTECTED},
+        {"bare.git/HEAD", SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN},
         {".git", SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PROTECTED},
         {"git/config", SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN, SMA_GUARD_PLAIN},
     };
@@ -310,8 +353,43 @@ static void names_have_classes(void)
     }
 }
 
+/* What people are told holds keys, no tool reads; what only shows how it is written, tools may. */
+CASE(files_with_keys_are_secrets)
+{
+    static const char *const keys[] = {".env", "sub/.env.local", "prod.env", "deploy/app.ENV"};
+    static const char *const read[] = {"x/.dev.vars",
+                                       ".flaskenv",
+                                       ".Renviron",
+                                       "a/terraform.tfstate",
+                                       "a.tfstate.backup",
+                                       "prod.tfvars",
+                                       ".vault_pass.txt",
+                                       "local.settings.json",
+                                       "office.ovpn",
+                                       "wg0.conf",
+                                       "secring.gpg",
+                                       ".token",
+                                       ".github_token",
+                                       ".sentryclirc",
+                                       ".bash_history",
+                                       "x-firebase-adminsdk-y.json",
+                                       "my-service-account-2.json"};
+    static const char *const plain[] = {".env.example", "a/.env.sample",   ".env.template",
+                                        ".env.dist",    "app.env.example", "env.c",
+                                        "history",      "hosts.yml",       "auth.json"};
+    for (size_t i = 0; i < SMA_COUNT_OF(keys); i++) {
+        const char *reason = sma_file_owner_reason(sma_str(keys[i]));
+        CHECK(reason != NULL && strstr(reason, "keys") != NULL);
+        CHECK_INT(SMA_GUARD_PROTECTED, sma_guard_classify(sma_str(keys[i]), SMA_GUARD_READ));
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(read); i++)
+        CHECK_INT(SMA_GUARD_PROTECTED, sma_guard_classify(sma_str(read[i]), SMA_GUARD_READ));
+    for (size_t i = 0; i < SMA_COUNT_OF(plain); i++)
+        CHECK_INT(SMA_GUARD_PLAIN, sma_guard_classify(sma_str(plain[i]), SMA_GUARD_READ));
+}
+
 /* The delivery that was made for such a file opens it, and nothing else. */
-static void an_output_opens_outputs_alone(void)
+CASE(an_output_opens_outputs_alone)
 {
     static const char *const refused[] = {"plain.txt",
                                           ".ship/public/p.txt",
@@ -323,7 +401,7 @@ static void an_output_opens_outputs_alone(void)
                                           ".ship/output/link.md",
                                           ".ship/output/../state.db",
                                           "sub/.ship/output/x.md"};
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     char *text = NULL;
     project_open(&project, "");
     make_traps(&project);
@@ -341,10 +419,9 @@ static void an_output_opens_outputs_alone(void)
             CHECK_ERR(SMA_ERR_BADINPUT, read_path(guard, refused[i], SMA_GUARD_OUTPUT, &text));
         sma_guard_destroy(guard);
     }
-    project_close(&project);
 }
 
-static void paths_of_commands_stay(void)
+CASE(paths_of_commands_stay)
 {
     static const struct
     {
@@ -355,7 +432,7 @@ static void paths_of_commands_stay(void)
                 {"up/x", false},     {"dangling", false},   {"env-link", false},
                 {"slash/x", false},  {"../x", false},       {".env", false},
                 {"", true}};
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     make_traps(&project);
     struct sma_guard *guard = open_guard(&project, true);
@@ -365,7 +442,6 @@ static void paths_of_commands_stay(void)
         CHECK(rows[i].stays == sma_guard_stays(guard, sma_str(rows[i].path)));
     }
     sma_guard_destroy(guard);
-    project_close(&project);
 }
 
 /* -- a race ------------------------------------------------------------------------------------ */
@@ -397,7 +473,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void a_swapped_folder_leads_nowhere(void)
+CASE(a_swapped_folder_leads_nowhere)
 {
     for (int by_parts = 0; by_parts < 2; by_parts++) {
         struct project project;
@@ -448,7 +524,7 @@ static void a_swapped_folder_leads_nowhere(void)
 }
 
 /* -- patterns ---------------------------------------------------------------------------------- */
-static void patterns_fit(void)
+CASE(patterns_fit)
 {
     static const struct
     {
@@ -510,7 +586,7 @@ static void patterns_fit(void)
     CHECK(!sma_glob_fits(sma_str(pattern), sma_str(path)));
 }
 
-static void rules_of_files_are_checked(void)
+CASE(rules_of_files_are_checked)
 {
     static const struct
     {
@@ -561,9 +637,9 @@ static void rules_of_files_are_checked(void)
 }
 
 /* An editor or a command writes between our reading and our replacing. */
-static void what_was_not_seen_is_not_written_over(void)
+CASE(what_was_not_seen_is_not_written_over)
 {
-    struct project project;
+    SMA_AUTO(project_close) struct project project;
     project_open(&project, "");
     for (int by_parts = 0; by_parts < 2; by_parts++) {
         struct sma_guard *guard = open_guard(&project, by_parts == 0);
@@ -591,20 +667,6 @@ static void what_was_not_seen_is_not_written_over(void)
         sma_buf_fini(&why);
         sma_guard_destroy(guard);
     }
-    project_close(&project);
 }
 
-int main(void)
-{
-    RUN(what_was_not_seen_is_not_written_over);
-    RUN(nothing_outside_is_read);
-    RUN(nothing_outside_is_written);
-    RUN(other_names_of_the_configuration_are_not_sent);
-    RUN(names_have_classes);
-    RUN(an_output_opens_outputs_alone);
-    RUN(paths_of_commands_stay);
-    RUN(a_swapped_folder_leads_nowhere);
-    RUN(patterns_fit);
-    RUN(rules_of_files_are_checked);
-    return check_summary();
-}
+CASES_MAIN

@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -31,9 +32,9 @@ static void expect_nothing(struct world *world, const char *command, const char 
     CHECK(strstr(record->content, canary) == NULL);
 }
 
-static void secrets_are_invisible(void)
+CASE(secrets_are_invisible)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     static const char *const names[] = {".env",
                                         ".env.local",
                                         ".ship/state.db",
@@ -64,14 +65,13 @@ static void secrets_are_invisible(void)
                    "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
                    "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
                    "canary-value\"");
-    world_destroy(world);
 }
 
 /* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it
  * done. */
-static void other_chats_are_invisible(void)
+CASE(other_chats_are_invisible)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     static const char *const names[] = {
         ".ship/chats/telegram%3A1.jsonl", ".ship/contacts.json",     ".ship/logs/2026-11-22.jsonl",
         ".ship/logs/exec/a.log",          ".ship/memory/project.md", ".ship/output/answer-1.md",
@@ -92,11 +92,10 @@ static void other_chats_are_invisible(void)
                    "talk-canary");
     const char *found = world_do(world, "grep -rh canar. .")->content;
     CHECK(strstr(found, "shown-canary") != NULL && strstr(found, "sent-canary") != NULL);
-    world_destroy(world);
 }
 
 /* What is mounted covers where a link leads, not the link. */
-static void a_link_cannot_be_exchanged(void)
+CASE(a_link_cannot_be_exchanged)
 {
     static const char *const names[] = {"ship.json", ".env", "Agent.md"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
@@ -117,8 +116,55 @@ static void a_link_cannot_be_exchanged(void)
     }
 }
 
+/* A command can make them, a cloned repository can bring them: whatever lies in the project, the
+ * next start has its walls, and commands run or are refused in words. */
+CASE(nothing_in_the_project_opens_the_walls)
+{
+    static const char *const links[][2] = {{"/usr/bin/dash", ".env.program"},
+                                           {"/usr/lib", ".env.libraries"},
+                                           {"/dev/null", ".env.device"},
+                                           {".", ".env.dot"},
+                                           {"..", ".env.above"},
+                                           {".ship/state.db", ".env.state"},
+                                           {"/proc/self", ".env.process"},
+                                           {"inner", ".env.a"},
+                                           {"inner/key", ".env.b"},
+                                           {".env.loop", ".env.loop"},
+                                           {"/tmp", ".env.temporary"}};
+    char made[PATH_MAX], name[32];
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
+    snprintf(made, sizeof made, "%s/inner", world_dir(world));
+    CHECK(mkdir(made, 0755) == 0);
+    world_put_file(world, "inner/key", "canary-value");
+    world_put_file(world, ".ship/state.db", "canary-value");
+    for (size_t i = 0; i < SMA_COUNT_OF(links); i++) {
+        snprintf(made, sizeof made, "%s/%s", world_dir(world), links[i][1]);
+        CHECK(symlink(links[i][0], made) == 0);
+    }
+    snprintf(made, sizeof made, "%s/.env.fifo", world_dir(world));
+    CHECK(mkfifo(made, 0600) == 0);
+    struct sma_exec_options options = {.is_possible = true, .memory_mb = 512};
+    struct sma_sandbox sandbox;
+    struct sma_error error;
+    CHECK_OK(sma_sandbox_find(world_config(world), &options, &sandbox, &error));
+    CHECK_TEXT("", sandbox.why);
+    CHECK(sandbox.is_on && !sandbox.is_blocked);
+    CHECK_TEXT("fine", world_member(world, world_do(world, "echo fine"), "stdout"));
+    expect_nothing(world, "cat .env.* inner/key", "canary-value");
+    /* so many that no command runs: the walls stand all the same */
+    for (int i = 0; i <= SMA_SANDBOX_GUARD_COUNT_MAX; i++) {
+        snprintf(name, sizeof name, ".env.%d", i);
+        world_put_file(world, name, "");
+    }
+    options.mode = SMA_SANDBOX_REQUIRE;
+    CHECK_OK(sma_sandbox_find(world_config(world), &options, &sandbox, &error));
+    CHECK(sandbox.is_on && sandbox.is_blocked);
+    CHECK(strstr(sandbox.why, "files in the project's folder") != NULL);
+    CHECK(strstr(world_do(world, "echo fine")->content, "Not run: more than 256 files") != NULL);
+}
+
 /* They come while the command runs: the service makes state.db, somebody writes a .env. */
-static void what_comes_later_is_invisible_too(void)
+CASE(what_comes_later_is_invisible_too)
 {
     struct world *world = world_create(REQUIRE);
     size_t record = world_run(world,
@@ -147,9 +193,9 @@ static void what_comes_later_is_invisible_too(void)
 
 /* On a full disk (here: no file may grow) the placeholder is an empty file, which hides as well and
  * goes as well. */
-static void a_full_disk_takes_no_placeholder_away(void)
+CASE(a_full_disk_takes_no_placeholder_away)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     struct sma_sandbox sandbox = {.is_on = true, .path = "/usr/bin/bwrap"};
     struct sma_sandbox_limits limits = {.cpu_s = 10};
     struct sma_exec_options options = {.is_possible = true};
@@ -169,17 +215,41 @@ static void a_full_disk_takes_no_placeholder_away(void)
         fprintf(stderr, "%s\n", error.text);
     CHECK_OK(err);
     CHECK_TEXT("", world_get_file(world, ".env"));
-    sma_sandbox_remove_placeholders(world_config(world), plan.placeholders);
-    CHECK(!world_has_file(world, ".env"));
+    unsigned placeholders = plan.placeholders;
     sma_sandbox_plan_fini(&plan);
-    world_destroy(world);
+    sma_sandbox_remove_placeholders(world_config(world), placeholders);
+    CHECK(!world_has_file(world, ".env"));
+}
+
+/* A server has begun while a trial or a command had its placeholders there: they stay for it. */
+CASE(a_placeholder_stays_for_whoever_guards_it)
+{
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
+    struct sma_sandbox sandbox = {.is_on = true, .path = "/usr/bin/bwrap"};
+    struct sma_sandbox_limits limits = {.cpu_s = 10};
+    struct sma_exec_options options = {.is_possible = true};
+    struct sma_sandbox_plan first, second;
+    struct sma_error error = {0};
+    const struct sma_config *config = world_config(world);
+    CHECK_OK(sma_sandbox_plan_create(config, &options, &sandbox, &limits, "true", &first, &error));
+    CHECK_OK(sma_sandbox_plan_create(config, &options, &sandbox, &limits, "true", &second, &error));
+    unsigned placeholders = first.placeholders;
+    CHECK(placeholders != 0 && second.placeholders == 0);
+    sma_sandbox_plan_leave(&first);
+    sma_sandbox_plan_fini(&first); /* counted once */
+    sma_sandbox_remove_placeholders(config, placeholders);
+    CHECK(sma_sandbox_plan_breach(&second) == NULL);
+    CHECK(world_has_file(world, ".env"));
+    sma_sandbox_plan_fini(&second);
+    sma_sandbox_remove_placeholders(config, 0); /* of whoever ends last */
+    CHECK(!world_has_file(world, ".env"));
 }
 
 /* A new .env put in place of the old one by renaming undoes the mount over it: the command does not
  * outlive that. */
-static void a_replaced_secret_ends_the_command(void)
+CASE(a_replaced_secret_ends_the_command)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     world_put_file(world, ".env", "old-canary\n");
     size_t record = world_run(world, "touch ready; while :; do sleep 0.05; done", 0);
     world_await_file(world, "ready");
@@ -190,12 +260,11 @@ static void a_replaced_secret_ends_the_command(void)
     CHECK(rename(from, to) == 0);
     const struct world_record *answer = world_await(world, record);
     CHECK(strstr(world_member(world, answer, "note"), ".env was changed from outside") != NULL);
-    world_destroy(world);
 }
 
-static void only_the_project_is_writable(void)
+CASE(only_the_project_is_writable)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     char outside[] = "/tmp/sma-outside-XXXXXX", command[1024];
     CHECK(mkdtemp(outside) != NULL);
     world_put_file(world, "ship.json", "{\"name\":\"x\"}\n");
@@ -214,7 +283,6 @@ static void only_the_project_is_writable(void)
     CHECK(!world_has_file(world, ".ship/x") && !world_has_file(world, ".ship/logs/x"));
     CHECK(access("/etc/x", F_OK) != 0 && access("/x", F_OK) != 0 && access("/var/x", F_OK) != 0);
     CHECK(rmdir(outside) == 0); /* nothing was made in it */
-    world_destroy(world);
 }
 
 static int listen_here(int *ret_port)
@@ -274,10 +342,38 @@ static const struct world_record *do_agreed(struct world *world, const char *com
     return world_await(world, world_ask(world, &ask));
 }
 
-/* Whatever the program is: the policy cannot see what it does by itself. */
-static void what_is_an_owners_is_not_written(void)
+/* Where its configuration holds a login, the rest of it is there; else all of it, and an owner who
+ * agreed to a command has it as it is. */
+CASE(git_works_beside_a_hidden_login)
 {
-    struct world *world = create_with_owner_files();
+    struct world *world = world_create(REQUIRE);
+    const struct world_record *record = world_do(
+        world,
+        "git init -q . && git config core.abbrev 12 && git remote add o ssh://git@h/r.git && "
+        "git remote -v | head -1");
+    CHECK(strstr(record->content, "ssh://git@h/r.git") != NULL);
+    record =
+        do_agreed(world, "git remote set-url o https://canary-value@h/r.git; git remote -v", true);
+    CHECK(strstr(record->content, "canary-value") != NULL);
+    record =
+        world_do(world, "git remote -v; cat .git/config; git config core.abbrev; git status -s");
+    CHECK(strstr(record->content, "canary-value") == NULL);
+    CHECK(strstr(world_member(world, record, "stdout"), "12") != NULL);
+    CHECK(strstr(record->content, "\"exitCode\":0") != NULL);
+    static const char push[] = "echo 'fatal: could not read Username' >&2; exit 128";
+    CHECK(strstr(world_member(world, do_agreed(world, push, false), "note"),
+                 "The login in .git/config is hidden") != NULL);
+    CHECK_TEXT("", world_member(world, do_agreed(world, push, true), "note"));
+    /* what git itself says: the address is gone with its login */
+    CHECK(strstr(world_member(world, do_agreed(world, "git fetch o", false), "note"),
+                 "The login in .git/config is hidden") != NULL);
+    world_destroy(world);
+}
+
+/* Whatever the program is: the policy cannot see what it does by itself. */
+CASE(what_is_an_owners_is_not_written)
+{
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     for (size_t i = 0; i < SMA_COUNT_OF(OF_OWNERS); i++) {
         const char *name = OF_OWNERS[i];
         bool is_config = strcmp(name, ".git/config") == 0;
@@ -301,14 +397,13 @@ static void what_is_an_owners_is_not_written(void)
     (void)world_do(world, "echo fine > notes.txt; echo fine > .git/index");
     CHECK_TEXT("fine\n", world_get_file(world, "notes.txt"));
     CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
-    world_destroy(world);
 }
 
 /* A repository has further doors to a configuration: git takes that of the folder that `commondir`
  * names. */
-static void a_repository_keeps_its_configuration(void)
+CASE(a_repository_keeps_its_configuration)
 {
-    struct world *world = create_with_owner_files();
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     char path[512];
     static const char *const folders[] = {".git/worktrees", ".git/worktrees/w", ".git/modules",
                                           ".git/modules/m"};
@@ -329,13 +424,12 @@ static void a_repository_keeps_its_configuration(void)
     CHECK_TEXT("../..\n", world_get_file(world, ".git/worktrees/w/commondir"));
     CHECK_TEXT("kept", world_get_file(world, ".git/modules/m/config"));
     CHECK(!world_has_file(world, ".git/worktrees/x"));
-    world_destroy(world);
 }
 
 /* Decoys made by one command must not push what is an owner's out of the list for the next. */
-static void decoys_do_not_uncover_what_is_an_owners(void)
+CASE(decoys_do_not_uncover_what_is_an_owners)
 {
-    struct world *world = create_with_owner_files();
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     (void)world_do(world, "for i in $(seq 150); do echo x > d$i.mk; done");
     (void)world_do(world, "echo x > Makefile; echo x > Agent.md; echo x > scripts/json.py");
     CHECK_TEXT("kept", world_get_file(world, "Makefile"));
@@ -343,16 +437,45 @@ static void decoys_do_not_uncover_what_is_an_owners(void)
     CHECK(!world_has_file(world, "scripts/json.py"));
     CHECK_TEXT("fine", world_member(world, world_do(world, "echo fine"), "stdout"));
     (void)world_do(world, "for i in $(seq 150 400); do echo x > d$i.mk; done");
-    const struct world_record *record = world_do(world, "echo x > Makefile; echo done > done");
-    CHECK(record->is_error && strstr(record->content, "files of the project's owner") != NULL);
+    const struct world_record *record = world_do(world, "echo x > done; echo x > Makefile");
+    CHECK(strstr(record->content, "Write with write_file") != NULL);
     CHECK(!world_has_file(world, "done"));
     CHECK_TEXT("kept", world_get_file(world, "Makefile"));
+}
+
+/* A folder of many settings: commands run, see all of it but what is hidden, and write nothing but
+ * commits. */
+CASE(a_folder_of_many_settings_is_read)
+{
+    struct world *world = create_with_owner_files();
+    char name[32];
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "a%d.conf", i);
+        world_put_file(world, name, "listen = 80\n");
+    }
+    world_put_file(world, ".env", "canary-value");
+    world_put_file(world, ".git/config", "[core]\n\tbare = false\n");
+    const struct world_record *record =
+        world_do(world, "grep -l listen *.conf | wc -l; cat .env .ship/state.db; true");
+    CHECK(strstr(record->content, "canary-value") == NULL);
+    CHECK_TEXT("300", world_member(world, record, "stdout"));
+    record = world_do(world, "echo x > a7.conf; echo x > a300.conf; echo x > scripts/json.py; "
+                             "echo x > hooked/pre-commit; echo x > .git/hooks/a; mv hooked x");
+    CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
+    CHECK_TEXT("listen = 80\n", world_get_file(world, "a7.conf"));
+    CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
+    CHECK_TEXT("kept", world_get_file(world, ".git/hooks/a"));
+    CHECK(!world_has_file(world, "a300.conf") && !world_has_file(world, "scripts/json.py"));
+    (void)world_do(world, "echo fine > .git/index");
+    CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
+    (void)do_agreed(world, "echo y > a7.conf", true);
+    CHECK_TEXT("y\n", world_get_file(world, "a7.conf"));
     world_destroy(world);
 }
 
-static void an_owner_lets_a_command_write_it(void)
+CASE(an_owner_lets_a_command_write_it)
 {
-    struct world *world = create_with_owner_files();
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     world_put_file(world, "ship.json", "{}");
     world_put_file(world, ".env", "kept");
     for (size_t i = 0; i < SMA_COUNT_OF(OF_OWNERS); i++) {
@@ -366,27 +489,25 @@ static void an_owner_lets_a_command_write_it(void)
     (void)do_agreed(world, "echo x > ship.json; echo x > .env", true);
     CHECK_TEXT("{}", world_get_file(world, "ship.json"));
     CHECK_TEXT("kept", world_get_file(world, ".env"));
-    world_destroy(world);
 }
 
 /* Nobody is asked about it, so somebody has to be told. */
-static void a_read_only_file_is_told(void)
+CASE(a_read_only_file_is_told)
 {
     static const char SIGN[] = "for recipes, hooks and other files of its owner";
-    struct world *world = create_with_owner_files();
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     const struct world_record *record = world_do(world, "echo x > Makefile");
     CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
     record = world_do(world, "echo x > new; mv -f new Makefile");
     CHECK(strstr(world_member(world, record, "note"), SIGN) != NULL);
     record = world_do(world, "cat missing");
     CHECK_TEXT("", world_member(world, record, "note"));
-    world_destroy(world);
 }
 
 /* `git pull` by a rule of the owner: he has agreed to what it brings. */
-static void a_rule_of_the_owner_opens_his_files(void)
+CASE(a_rule_of_the_owner_opens_his_files)
 {
-    struct world *world = create_with_owner_files();
+    SMA_AUTO(world_destroyp) struct world *world = create_with_owner_files();
     struct sma_tool_ask ask = {.mode = SMA_TOOL_RUN,
                                .standing = SMA_STANDING_MEMBER,
                                .name = SMA_STR("exec_shell"),
@@ -395,12 +516,11 @@ static void a_rule_of_the_owner_opens_his_files(void)
                                .chat_key = SMA_STR("test:1")};
     (void)world_await(world, world_ask(world, &ask));
     CHECK_TEXT("x\n", world_get_file(world, "Makefile"));
-    world_destroy(world);
 }
 
-static void commits_are_made_all_the_same(void)
+CASE(commits_are_made_all_the_same)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     const struct world_record *made = world_do(world, "git init -q . && echo a > a.txt");
     if (strstr(made->content, "\"exitCode\":0") == NULL)
         fprintf(stderr, "%s\n", made->content);
@@ -413,10 +533,9 @@ static void commits_are_made_all_the_same(void)
     CHECK(strstr(made->content, "\"exitCode\":0") != NULL && strstr(made->content, " one") != NULL);
     made = world_do(world, "git config core.fsmonitor 'touch PWNED'");
     CHECK(strstr(made->content, "\"exitCode\":0") == NULL);
-    world_destroy(world);
 }
 
-static void there_is_no_network(void)
+CASE(there_is_no_network)
 {
     int port;
     int fd = listen_here(&port);
@@ -435,7 +554,7 @@ static void there_is_no_network(void)
 }
 
 /* A command that fails or hangs for want of a network says so; others do not. */
-static void a_missing_network_is_told(void)
+CASE(a_missing_network_is_told)
 {
     static const char SIGN[] = "There is no network in the sandbox";
     struct world *world = world_create(REQUIRE);
@@ -455,9 +574,9 @@ static void a_missing_network_is_told(void)
     world_destroy(world);
 }
 
-static void sockets_of_the_machine_are_hidden(void)
+CASE(sockets_of_the_machine_are_hidden)
 {
-    struct world *world = world_create(REQUIRE);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/.ship/chat.sock", world_dir(world));
@@ -476,10 +595,9 @@ static void sockets_of_the_machine_are_hidden(void)
     CHECK(strstr(out, "CapBnd:\t0000000000000000") != NULL);
     CHECK(strstr(out, "chrooted") == NULL && strstr(out, "made") == NULL);
     close(fd);
-    world_destroy(world);
 }
 
-static void keys_in_home_are_hidden(void)
+CASE(keys_in_home_are_hidden)
 {
     static const char *const keys[] = {
         ".netrc",        ".git-credentials", ".npmrc",
@@ -516,7 +634,7 @@ static void keys_in_home_are_hidden(void)
     free(kept);
 }
 
-static void the_belts_are_named(void)
+CASE(the_belts_are_named)
 {
     struct world *world = world_create(REQUIRE);
     char text[512];
@@ -562,7 +680,7 @@ static _Noreturn void be_victim(void)
 
 static const char *own_path;
 
-static void nothing_survives_a_killed_service(void)
+CASE(nothing_survives_a_killed_service)
 {
     int ends[2];
     CHECK(pipe2(ends, O_CLOEXEC) == 0);
@@ -587,7 +705,7 @@ static void nothing_survives_a_killed_service(void)
 
 /* In a container whose first process looks after nobody: what the probe has left is no child of
  * ours, and never goes away. */
-static void a_start_does_not_wait_for_what_others_take_away(void)
+CASE(a_start_does_not_wait_for_what_others_take_away)
 {
     const uint64_t all_ms = 5000; /* that the probe has */
     pid_t keeper = fork();
@@ -628,26 +746,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "skipped: %s\n", text);
         return 77;
     }
-    RUN(a_start_does_not_wait_for_what_others_take_away);
-    RUN(secrets_are_invisible);
-    RUN(other_chats_are_invisible);
-    RUN(a_link_cannot_be_exchanged);
-    RUN(what_comes_later_is_invisible_too);
-    RUN(a_full_disk_takes_no_placeholder_away);
-    RUN(a_replaced_secret_ends_the_command);
-    RUN(only_the_project_is_writable);
-    RUN(what_is_an_owners_is_not_written);
-    RUN(a_repository_keeps_its_configuration);
-    RUN(decoys_do_not_uncover_what_is_an_owners);
-    RUN(an_owner_lets_a_command_write_it);
-    RUN(a_read_only_file_is_told);
-    RUN(a_rule_of_the_owner_opens_his_files);
-    RUN(commits_are_made_all_the_same);
-    RUN(there_is_no_network);
-    RUN(a_missing_network_is_told);
-    RUN(sockets_of_the_machine_are_hidden);
-    RUN(keys_in_home_are_hidden);
-    RUN(the_belts_are_named);
-    RUN(nothing_survives_a_killed_service);
+    check_run_cases(NULL);
     return check_summary();
 }

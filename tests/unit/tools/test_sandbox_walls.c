@@ -5,9 +5,13 @@
  */
 #include "world.h"
 
+#include "runtime/exec/sandbox.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -190,6 +194,26 @@ static void empty_files_count_as_memory(void)
     world_destroy(world);
 }
 
+/* Runtimes (node, Java, Wasm) reserve what they never touch: that is no memory. What can be written
+ * is. */
+static void reserved_addresses_are_no_memory(void)
+{
+    struct world *world =
+        world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"memoryMb\":256}}");
+    CHECK_TEXT("reserved",
+               world_member(world,
+                            world_do(world, "python3 -c \"import mmap; m = mmap.mmap(-1, 16 << 30, "
+                                            "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, "
+                                            "mmap.PROT_READ); print('reserved')\""),
+                            "stdout"));
+    CHECK_TEXT("refused", world_member(world,
+                                       world_do(world, "python3 -c \"\ntry:\n    b = "
+                                                       "bytearray(300 << 20)\nexcept "
+                                                       "MemoryError:\n    print('refused')\""),
+                                       "stdout"));
+    world_destroy(world);
+}
+
 static void hidden_folders_take_nothing(void)
 {
     struct world *world = world_create(REQUIRE);
@@ -224,6 +248,250 @@ static void ship_json_is_shown_without_its_secrets(void)
     world_put_file(world, "ship.json", "{ \"apiKey\" :  \"${KEY}\" }\n");
     record = world_do(world, "cat ship.json; echo x > ship.json");
     CHECK_TEXT("{ \"apiKey\" :  \"${KEY}\" }", world_member(world, record, "stdout"));
+    world_destroy(world);
+}
+
+static void expect_no_canary(struct world *world, const char *command)
+{
+    const struct world_record *record = world_do(world, command);
+    if (strstr(record->content, "canary-value") != NULL)
+        fprintf(stderr, "%s gave %s\n", command, record->content);
+    CHECK(strstr(record->content, "canary-value") == NULL);
+}
+
+static void put_folders(struct world *world, const char *path)
+{
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s/%s", world_dir(world), path);
+    for (char *slash = folder + strlen(world_dir(world)) + 1; (slash = strchr(slash, '/')) != NULL;
+         *slash++ = '/') {
+        *slash = '\0';
+        CHECK(mkdir(folder, 0755) == 0 || errno == EEXIST);
+    }
+}
+
+/* What `grep -r` and `find` meet, which nobody is asked about where init's rules stand. */
+static void secrets_at_any_depth_are_invisible(void)
+{
+    static const char key[] = "-----BEGIN RSA PRIVATE KEY-----\ncanary-value\n";
+    static const char *const secrets[][2] = {
+        {"sub/.env", "KEY=canary-value\n"},
+        {"a/b/c/d/.env.production", "KEY=canary-value\n"},
+        {"sub/.ENV", "canary-value"},
+        {"deploy/id_rsa", "canary-value"},
+        {"deploy/prod.env", "KEY=canary-value"},
+        {"deploy/prod.tfvars", "key = \"canary-value\""},
+        {"deploy/.github_token", "canary-value"},
+        {"deploy/tls.key", "canary-value"},
+        {"deploy/server.pem", key},
+        {"deploy/a.p12", "canary-value"},
+        {"deploy/service-account-prod.json", "canary-value"},
+        {"deploy/.ssh/config", "canary-value"},
+        {"deploy/.aws/credentials", "canary-value"},
+        {"deploy/.docker/config.json", "canary-value"},
+        {"deploy/kubeconfig", "canary-value"},
+        {"deploy/credentials", "canary-value"},
+        {".netrc", "canary-value"},
+        {"web/.npmrc", "//registry.example/:_authToken=canary-value\n"},
+        {".pgpass", "canary-value"},
+        {"lib/.git/config", "[remote \"origin\"]\n\turl = https://x:canary-value@h/r.git\n"},
+        {".git/modules/m/config", "[http]\n\textraheader = AUTHORIZATION: canary-value\n"}};
+    static const char *const others[] = {"sub/.env.example", "deploy/ca.pem", "web/b/.npmrc",
+                                         "src/config", "src/credentials.md"};
+    struct world *world = world_create(REQUIRE);
+    for (size_t i = 0; i < SMA_COUNT_OF(secrets); i++) {
+        put_folders(world, secrets[i][0]);
+        world_put_file(world, secrets[i][0], secrets[i][1]);
+    }
+    for (size_t i = 0; i < SMA_COUNT_OF(others); i++) {
+        put_folders(world, others[i]);
+        world_put_file(world, others[i], "plain-value\n");
+    }
+    expect_no_canary(world, "grep -r canary-value .; find . -type f -exec cat {} +");
+    for (size_t i = 0; i < SMA_COUNT_OF(secrets); i++) {
+        char command[512];
+        snprintf(command, sizeof command, "cp %s x; cat x; mv %s y; cat y; ln -s $PWD/%s z; cat z",
+                 secrets[i][0], secrets[i][0], secrets[i][0]);
+        expect_no_canary(world, command);
+        CHECK_TEXT(secrets[i][1], world_get_file(world, secrets[i][0]));
+    }
+    const struct world_record *record =
+        world_do(world, "grep -rl plain-value . | wc -l; git -C lib config --list -f .git/config | "
+                        "wc -l; echo KEY=new > sub/.env.example");
+    CHECK_TEXT("5\n0", world_member(world, record, "stdout"));
+    CHECK_TEXT("KEY=new\n", world_get_file(world, "sub/.env.example"));
+    world_destroy(world);
+}
+
+/* Folders that have been looked at are not read again unless they have changed: what comes, is
+ * moved or is written into a file that is there is hidden from the next command all the same. */
+static void secrets_that_come_later_are_invisible(void)
+{
+    struct world *world = world_create(REQUIRE);
+    static const char search[] = "grep -r canary-value . ; find . -type f -exec cat {} +";
+    char text[512];
+    put_folders(world, "a/b/c/x");
+    put_folders(world, "web/app/x");
+    put_folders(world, "d/e/x");
+    world_put_file(world, "a/b/c/plain", "canary-value");
+    world_put_file(world, "web/app/.npmrc", "fund=false\n");
+    world_put_file(world, "web/app/ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    for (int i = 0; i < 2; i++) /* of folders that changed just now nothing is remembered */
+        CHECK(strstr(world_do(world, "cat web/app/.npmrc; sleep 3.2")->content, "fund") != NULL);
+    world_put_file(world, "web/app/.npmrc", "//r.example/:_authToken=canary-value\n");
+    world_put_file(world, "web/app/ca.pem", "-----BEGIN PRIVATE KEY-----\ncanary-value\n");
+    snprintf(text, sizeof text, "cd %s && mv a/b/c/plain a/b/c/tls.key", world_dir(world));
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c)
+    expect_no_canary(world, search);
+    world_put_file(world, "d/e/.env", "canary-value");
+    snprintf(text, sizeof text,
+             "cd %s && mkdir -p new/.git && echo 'url = https://canary-value@h/r' >new/.git/config "
+             "&& mv d/e d/f && mv a/b z",
+             world_dir(world));
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c)
+    expect_no_canary(world, search);
+    const struct world_record *record = world_do(world, "ls z/c d/f/.env; cat new/.git/config");
+    CHECK(strstr(world_member(world, record, "stdout"), "tls.key") != NULL);
+    world_destroy(world);
+}
+
+/* Where logins of .git/config are cut out, those in what it includes are, too, wherever it lies. */
+static void what_git_settings_include_is_cut_out(void)
+{
+    char here[PATH_MAX - 32], far[PATH_MAX], text[3 * PATH_MAX], permissions[2 * PATH_MAX];
+    CHECK(getcwd(here, sizeof here) != NULL);
+    snprintf(far, sizeof far, "%s/sma-git-XXXXXX", here);
+    CHECK(mkdtemp(far) != NULL);
+    snprintf(permissions, sizeof permissions,
+             "{\"exec_shell\":{\"sandbox\":\"require\",\"paths\":[\"%s\"]}}", far);
+    struct world *world = world_create(permissions);
+    put_folders(world, ".git/x");
+    put_folders(world, "more/x");
+    snprintf(
+        text, sizeof text,
+        "[include]\n\tpath = ../login.inc\n[includeIf \"gitdir:~/x/\"] path=\"%s/far.inc\" # it\n",
+        far);
+    world_put_file(world, ".git/config", text);
+    world_put_file(world, "login.inc",
+                   "[http]\n\textraheader = AUTHORIZATION: canary-value\n[user]\n\tname = Ann\n"
+                   "[Include]\n\tpath = more/b c.inc\n");
+    world_put_file(world, "more/b c.inc", "[url \"https://u:canary-value@h/\"]\n[a]\n\tb = Bea\n");
+    snprintf(
+        text, sizeof text,
+        "printf '[remote \"a\"]\\nurl = https://canary-value@h/r\\n[a]\\nc = Cy\\n' > %s/far.inc",
+        far);
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c)
+    snprintf(text, sizeof text, "cat login.inc 'more/b c.inc' %s/far.inc", far);
+    expect_no_canary(world, text);
+    CHECK(strstr(world_do(world, text)->content, "Cy") != NULL);
+    snprintf(text, sizeof text,
+             "git config -f .git/config --includes a.b; "
+             "git config -f .git/config --includes user.name");
+    CHECK_TEXT("Bea\nAnn", world_member(world, world_do(world, text), "stdout"));
+    world_destroy(world);
+    snprintf(text, sizeof text, "rm -r %s", far);
+    CHECK_INT(0, system(text)); // NOLINT(cert-env33-c)
+}
+
+static const char *outgrown_by(struct world *world, struct sma_sandbox_plan *plan)
+{
+    static char path[PATH_MAX];
+    size_t len = strlen(world_dir(world));
+    if (!sma_sandbox_plan_is_outgrown(plan, world_config(world), NULL, path))
+        return "";
+    return strncmp(path, world_dir(world), len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
+static struct sma_sandbox_plan plan_server(struct world *world, const char *const *words)
+{
+    struct sma_sandbox sandbox = {.is_on = true, .path = "/usr/bin/bwrap"};
+    struct sma_exec_options options = {.is_possible = true};
+    struct sma_sandbox_plan plan;
+    struct sma_error error = {0};
+    CHECK_OK(sma_sandbox_plan_create_program(world_config(world), &options, &sandbox, words, NULL,
+                                             &plan, &error));
+    return plan;
+}
+
+static void end_server(struct world *world, struct sma_sandbox_plan *plan)
+{
+    unsigned placeholders = plan->placeholders;
+    sma_sandbox_plan_fini(plan);
+    sma_sandbox_remove_placeholders(world_config(world), placeholders);
+}
+
+/* A server that runs for days gets walls that know of secrets made since, wherever they lie; what
+ * it is told to use is no reason. */
+static void a_secret_made_later_outgrows_the_walls(void)
+{
+    static const char *const words[] = {"/bin/cat", "apps/api/own.key", NULL};
+    static const char *const made[][2] = {{"apps/web/.env", "KEY=1"},
+                                          {"apps/web/b/id_rsa", "x"},
+                                          {"apps/.npmrc", "//r/:_authToken=x\n"},
+                                          {".env.local", "KEY=1"}};
+    struct world *world = world_create(REQUIRE);
+    char command[512];
+    snprintf(command, sizeof command, "mkdir -p %s/apps/web/b %s/apps/api", world_dir(world),
+             world_dir(world));
+    CHECK_INT(0, system(command)); // NOLINT(cert-env33-c)
+    world_put_file(world, "apps/api/own.key", "x");
+    world_put_file(world, "apps/api/other.key", "x");
+    world_put_file(world, "apps/.npmrc", "fund=false\n");
+    for (size_t i = 0; i < SMA_COUNT_OF(made); i++) {
+        struct sma_sandbox_plan plan = plan_server(world, words);
+        CHECK_TEXT("", outgrown_by(world, &plan));
+        world_put_file(world, "apps/web/page.html", made[i][0]);
+        CHECK_TEXT("", outgrown_by(world, &plan));
+        world_put_file(world, made[i][0], made[i][1]);
+        CHECK_TEXT(made[i][0], outgrown_by(world, &plan));
+        end_server(world, &plan);
+    }
+    world_destroy(world);
+}
+
+/* Each list of a folder and each read of a file is one. */
+static int count_reads(int watch)
+{
+    _Alignas(struct inotify_event) char events[65536];
+    ssize_t len = read(watch, events, sizeof events);
+    int count = 0;
+    for (ssize_t at = 0; at < len; count++)
+        at += (ssize_t)(sizeof(struct inotify_event) +
+                        ((struct inotify_event *)(void *)(events + at))->len);
+    return count;
+}
+
+/* The question is asked before each call of a server: while nothing changes no folder is listed and
+ * no file is read for it; what comes is found all the same. */
+static void what_has_not_changed_is_not_read_again(void)
+{
+    static const char *const words[] = {"/bin/cat", NULL};
+    static const char *const folders[] = {"", "/apps", "/apps/web"};
+    static const char *const made[] = {"package.json", "apps/web/.env", "conftest.py"};
+    struct world *world = world_create(REQUIRE);
+    put_folders(world, "apps/web/x");
+    world_put_file(world, "apps/web/plain", "x");
+    struct sma_sandbox_plan plan = plan_server(world, words);
+    usleep(3200000); /* of folders that changed just now nothing is remembered */
+    CHECK_TEXT("", outgrown_by(world, &plan));
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s%s", world_dir(world), folders[i]);
+        CHECK(inotify_add_watch(watch, path, IN_ACCESS) >= 0);
+    }
+    CHECK_TEXT("", outgrown_by(world, &plan));
+    CHECK_INT(0, count_reads(watch));
+    for (size_t i = 0; i < SMA_COUNT_OF(made); i++) {
+        char path[PATH_MAX];
+        world_put_file(world, made[i], "x");
+        CHECK_TEXT(made[i], outgrown_by(world, &plan));
+        CHECK(count_reads(watch) > 0);
+        snprintf(path, sizeof path, "%s/%s", world_dir(world), made[i]);
+        CHECK_INT(0, unlink(path));
+    }
+    close(watch);
+    end_server(world, &plan);
     world_destroy(world);
 }
 
@@ -298,8 +566,14 @@ int main(void)
     RUN(ordinary_tools_run);
     RUN(folders_in_memory_are_bounded_together);
     RUN(empty_files_count_as_memory);
+    RUN(reserved_addresses_are_no_memory);
     RUN(hidden_folders_take_nothing);
     RUN(ship_json_is_shown_without_its_secrets);
+    RUN(secrets_at_any_depth_are_invisible);
+    RUN(secrets_that_come_later_are_invisible);
+    RUN(what_git_settings_include_is_cut_out);
+    RUN(a_secret_made_later_outgrows_the_walls);
+    RUN(what_has_not_changed_is_not_read_again);
 #if !defined(__SANITIZE_THREAD__) /* it has no threads after a fork */
     RUN(a_sandbox_that_ends_late_is_no_process_left_behind);
 #else

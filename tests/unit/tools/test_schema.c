@@ -22,7 +22,7 @@ static bool fits(const char *schema, const char *value, struct sma_buf *why)
 
 #define OBJECT(members) "{\"type\":\"object\",\"properties\":{" members "}}"
 
-static void wrong_arguments_are_told(void)
+CASE(wrong_arguments_are_told)
 {
     static const struct
     {
@@ -112,7 +112,7 @@ static void wrong_arguments_are_told(void)
 }
 
 /* A schema that asks itself again and again, twice at every turn. */
-static void bombs_do_not_go_off(void)
+CASE(bombs_do_not_go_off)
 {
     static const char *const bombs[] = {
         "{\"$ref\":\"#\"}",
@@ -131,7 +131,7 @@ static void bombs_do_not_go_off(void)
 }
 
 /* Many elements against many forms: the steps end, and what is beyond counts as fitting. */
-static void steps_are_bounded(void)
+CASE(steps_are_bounded)
 {
     static const int counts[] = {SMA_SCHEMA_STEP_COUNT_MAX - 2, SMA_SCHEMA_STEP_COUNT_MAX - 1,
                                  SMA_SCHEMA_STEP_COUNT_MAX};
@@ -151,7 +151,7 @@ static void steps_are_bounded(void)
     }
 }
 
-static void depth_is_bounded(void)
+CASE(depth_is_bounded)
 {
     for (int depth = SMA_SCHEMA_DEPTH_MAX - 2; depth <= SMA_SCHEMA_DEPTH_MAX; depth++) {
         json_t *schema = json_pack("{ss}", "type", "string"), *value = json_integer(1);
@@ -169,11 +169,4 @@ static void depth_is_bounded(void)
     }
 }
 
-int main(void)
-{
-    RUN(wrong_arguments_are_told);
-    RUN(bombs_do_not_go_off);
-    RUN(steps_are_bounded);
-    RUN(depth_is_bounded);
-    return check_summary();
-}
+CASES_MAIN

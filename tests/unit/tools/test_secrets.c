@@ -78,9 +78,11 @@ static const struct
     {"body-token-5 plainly https://example.org/app", "[redacted] plainly https://example.org/app"},
 };
 
-static void values_are_replaced(void)
+ENDING(sma_secrets_destroy, struct sma_secrets)
+
+CASE(values_are_replaced)
 {
-    struct sma_secrets *secrets = create();
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = create();
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_buf out;
         sma_buf_init(&out, 10000);
@@ -90,12 +92,11 @@ static void values_are_replaced(void)
               sma_secrets_has(secrets, sma_str(rows[i].text)));
         sma_buf_fini(&out);
     }
-    sma_secrets_destroy(secrets);
 }
 
-static void streams_give_the_same(void)
+CASE(streams_give_the_same)
 {
-    struct sma_secrets *secrets = create();
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = create();
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_str text = sma_str(rows[i].text);
         for (size_t step = 1; step <= text.len + 1; step++) {
@@ -115,12 +116,11 @@ static void streams_give_the_same(void)
             sma_secrets_stream_fini(&stream);
         }
     }
-    sma_secrets_destroy(secrets);
 }
 
-static void long_values_are_replaced_in_pieces(void)
+CASE(long_values_are_replaced_in_pieces)
 {
-    struct sma_secrets *secrets = create();
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = create();
     size_t len = 3 * SMA_SECRETS_BYTES_MAX + 500;
     char *value = malloc(len + 1);
     CHECK(value != NULL);
@@ -134,12 +134,11 @@ static void long_values_are_replaced_in_pieces(void)
     CHECK_STR("[redacted][redacted][redacted][redacted]", sma_buf_str(&out));
     sma_buf_fini(&out);
     free(value);
-    sma_secrets_destroy(secrets);
 }
 
-static void the_set_has_a_limit(void)
+CASE(the_set_has_a_limit)
 {
-    struct sma_secrets *secrets = create();
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = create();
     enum sma_err err = SMA_ERR_OK;
     int count = 0;
     for (; err == SMA_ERR_OK && count <= SMA_SECRETS_COUNT_MAX; count++) {
@@ -153,14 +152,6 @@ static void the_set_has_a_limit(void)
     CHECK_OK(sma_secrets_add(secrets, "value-7-x"));
     CHECK_OK(sma_secrets_add(secrets, "short"));
     CHECK(!sma_secrets_has(secrets, SMA_STR("short")));
-    sma_secrets_destroy(secrets);
 }
 
-int main(void)
-{
-    RUN(values_are_replaced);
-    RUN(streams_give_the_same);
-    RUN(long_values_are_replaced_in_pieces);
-    RUN(the_set_has_a_limit);
-    return check_summary();
-}
+CASES_MAIN

@@ -5,6 +5,8 @@
 #include "runtime/approval/request.h"
 #include "world.h"
 
+#include <sys/stat.h>
+
 static const char PERMISSIONS[] =
     "{\"exec_shell\":{\"deny\":[\"rm\"],\"allow\":[\"echo\",\"seq\"],\"requiresApproval\":false}}";
 
@@ -25,9 +27,9 @@ static const struct world_record *ask(struct world *world, uint8_t mode, uint8_t
     return world_await(world, world_ask(world, &ask_of));
 }
 
-static void rules_decide_about_commands(void)
+CASE(rules_decide_about_commands)
 {
-    struct world *world = world_create(PERMISSIONS);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(PERMISSIONS);
     const struct world_record *record =
         ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "exec_shell", "{\"command\":\"echo hi\"}");
     CHECK_INT(SMA_TOOL_ALLOWED, record->verdict);
@@ -41,12 +43,11 @@ static void rules_decide_about_commands(void)
                  "{\"command\":\"echo hi\"}");
     CHECK_INT(SMA_TOOL_REFUSED, record->verdict);
     CHECK(world_has_logged(world, "policy: refused exec_shell"));
-    world_destroy(world);
 }
 
-static void consent_ends_when_the_script_changes(void)
+CASE(consent_ends_when_the_script_changes)
 {
-    struct world *world = world_create(PERMISSIONS);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(PERMISSIONS);
     const char *arguments = "{\"command\":\"sh ./job.sh\"}";
     world_put_file(world, "job.sh", "echo first\n");
     const struct world_record *record =
@@ -73,12 +74,11 @@ static void consent_ends_when_the_script_changes(void)
     record = world_await(world, world_ask(world, &approved));
     CHECK_INT(SMA_TOOL_ASKS, record->verdict);
     CHECK(!world_has_file(world, "done"));
-    world_destroy(world);
 }
 
-static void a_long_result_can_be_read_to_its_end(void)
+CASE(a_long_result_can_be_read_to_its_end)
 {
-    struct world *world = world_create(PERMISSIONS);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(PERMISSIONS);
     const struct world_record *record = ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "exec_shell",
                                             "{\"command\":\"seq 100000 120000\"}");
     CHECK_TEXT("true", world_member(world, record, "truncated"));
@@ -94,6 +94,30 @@ static void a_long_result_can_be_read_to_its_end(void)
     CHECK(strstr(record->content, "110000\\n") != NULL);
     record = ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "read_file", "{\"path\":\"Agent.md\"}");
     CHECK(strstr(record->content, "# agent") != NULL);
+}
+
+/* A command that reads what it likes by itself is asked about while a secret could be among it. */
+CASE(too_large_a_project_is_asked_about)
+{
+    struct world *world = world_create(PERMISSIONS);
+    char path[512];
+    if (!world_is_boxed(world)) {
+        world_destroy(world);
+        return;
+    }
+    (void)snprintf(path, sizeof path, "%s/sub", world_dir(world));
+    CHECK(mkdir(path, 0755) == 0);
+    for (int i = 0; i < 600; i++) {
+        (void)snprintf(path, sizeof path, "sub/%d.key", i);
+        world_put_file(world, path, "x");
+    }
+    const struct world_record *record =
+        ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "exec_shell", "{\"command\":\"echo hi\"}");
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    record =
+        ask(world, SMA_TOOL_CHECK, SMA_STANDING_MEMBER, "exec_shell", "{\"command\":\"echo hi\"}");
+    CHECK_INT(SMA_TOOL_ASKS, record->verdict);
+    CHECK(strstr(record->item, "too many files") != NULL);
     world_destroy(world);
 }
 
@@ -112,9 +136,9 @@ static const char *edit_of(const struct world *world, size_t number, char argume
     return arguments;
 }
 
-static void edits_of_one_file_at_once_are_all_made(void)
+CASE(edits_of_one_file_at_once_are_all_made)
 {
-    struct world *world = world_create("{\"write_repo\":true}");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("{\"write_repo\":true}");
     char arguments[512];
     (void)ask(world, SMA_TOOL_RUN, SMA_STANDING_MEMBER, "write_file",
               "{\"path\":\"dir/f.txt\",\"content\":\"x\"}");
@@ -132,12 +156,11 @@ static void edits_of_one_file_at_once_are_all_made(void)
             CHECK_TEXT("true", world_member(world, world_await(world, records[i]), "success"));
         CHECK_TEXT(edited, world_get_file(world, "dir/f.txt"));
     }
-    world_destroy(world);
 }
 
-static void writers_of_one_file_go_in_the_order_of_their_calls(void)
+CASE(writers_of_one_file_go_in_the_order_of_their_calls)
 {
-    struct world *world = world_create("{\"write_repo\":true}");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("{\"write_repo\":true}");
     for (int round = 0; round < ROUND_COUNT; round++) {
         size_t records[EDIT_COUNT];
         char arguments[EDIT_COUNT][128];
@@ -153,7 +176,6 @@ static void writers_of_one_file_go_in_the_order_of_their_calls(void)
             CHECK_TEXT("true", world_member(world, world_await(world, records[i]), "success"));
         CHECK_TEXT("8", world_get_file(world, "f.txt"));
     }
-    world_destroy(world);
 }
 
 /* What people agreed to, as the RUN of it. */
@@ -177,9 +199,9 @@ static struct sma_tool_ask agreed(struct world *world, const char *name, const c
     return run;
 }
 
-static void agreed_edits_of_one_file_are_all_made(void)
+CASE(agreed_edits_of_one_file_are_all_made)
 {
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     char arguments[3][512];
     struct sma_tool_ask edits[3];
     size_t records[3];
@@ -203,12 +225,11 @@ static void agreed_edits_of_one_file_are_all_made(void)
     world_put_file(world, "f.txt", "A\nA\n");
     CHECK_INT(SMA_TOOL_ASKS, world_await(world, world_ask(world, &doubled))->verdict);
     CHECK_TEXT("A\nA\n", world_get_file(world, "f.txt"));
-    world_destroy(world);
 }
 
-static void an_agreed_file_is_not_written_over_a_change(void)
+CASE(an_agreed_file_is_not_written_over_a_change)
 {
-    struct world *world = world_create("");
+    SMA_AUTO(world_destroyp) struct world *world = world_create("");
     world_put_file(world, "f.txt", "old\n");
     struct sma_tool_ask write =
         agreed(world, "write_file", "{\"path\":\"f.txt\",\"content\":\"new\\n\"}");
@@ -218,17 +239,6 @@ static void an_agreed_file_is_not_written_over_a_change(void)
     write = agreed(world, "write_file", "{\"path\":\"f.txt\",\"content\":\"new\\n\"}");
     CHECK_INT(SMA_TOOL_ALLOWED, world_await(world, world_ask(world, &write))->verdict);
     CHECK_TEXT("new\n", world_get_file(world, "f.txt"));
-    world_destroy(world);
 }
 
-int main(void)
-{
-    RUN(edits_of_one_file_at_once_are_all_made);
-    RUN(writers_of_one_file_go_in_the_order_of_their_calls);
-    RUN(agreed_edits_of_one_file_are_all_made);
-    RUN(an_agreed_file_is_not_written_over_a_change);
-    RUN(rules_decide_about_commands);
-    RUN(consent_ends_when_the_script_changes);
-    RUN(a_long_result_can_be_read_to_its_end);
-    return check_summary();
-}
+CASES_MAIN

@@ -8,6 +8,7 @@
 #include "sma/actors.h"
 #include "sma/messages.h"
 #include "support/check.h"
+#include "support/clock.h"
 #include "support/patience.h"
 
 #define WORLD_RECORD_COUNT_MAX 256
@@ -34,6 +35,7 @@ struct world *world_create_hurried(const char *permissions);
 /** Ordered stop (drain), then every question must have been answered exactly once, and no process
  *  may be left. */
 void world_destroy(struct world *world);
+ENDING(world_destroy, struct world)
 /** Delete the folder of a world whose process is gone. */
 void world_remove(const char *dir);
 const char *world_dir(const struct world *world);

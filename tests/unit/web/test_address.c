@@ -61,7 +61,7 @@ static const char *const networks[][4] = {
      ""},
 };
 
-static void special_networks_are_forbidden_to_their_edges(void)
+CASE(special_networks_are_forbidden_to_their_edges)
 {
     for (size_t i = 0; i < SMA_COUNT_OF(networks); i++)
         for (size_t k = 0; k < 4; k++)
@@ -69,7 +69,7 @@ static void special_networks_are_forbidden_to_their_edges(void)
                 expect(networks[i][k], k == 1 || k == 2);
 }
 
-static void places_that_give_out_keys_are_forbidden(void)
+CASE(places_that_give_out_keys_are_forbidden)
 {
     static const char *const addresses[] = {"169.254.169.254", "169.254.170.2", "100.100.100.200",
                                             "168.63.129.16",   "192.0.0.192",   "fd00:ec2::254",
@@ -78,7 +78,7 @@ static void places_that_give_out_keys_are_forbidden(void)
         expect(addresses[i], true);
 }
 
-static void ipv4_inside_of_ipv6_is_judged_as_itself(void)
+CASE(ipv4_inside_of_ipv6_is_judged_as_itself)
 {
     static const struct
     {
@@ -112,13 +112,13 @@ static void ipv4_inside_of_ipv6_is_judged_as_itself(void)
         expect(rows[i].address, rows[i].is_forbidden);
 }
 
-static void other_families_are_forbidden(void)
+CASE(other_families_are_forbidden)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     CHECK(sma_address_forbidden((const struct sockaddr *)&address) != NULL);
 }
 
-static void words_say_what_it_is(void)
+CASE(words_say_what_it_is)
 {
     CHECK_TEXT("this machine", judge("127.0.0.1"));
     CHECK_TEXT("this machine", judge("::1"));
@@ -128,12 +128,4 @@ static void words_say_what_it_is(void)
     CHECK_TEXT("a multicast address", judge("ff00::1"));
 }
 
-int main(void)
-{
-    RUN(special_networks_are_forbidden_to_their_edges);
-    RUN(places_that_give_out_keys_are_forbidden);
-    RUN(ipv4_inside_of_ipv6_is_judged_as_itself);
-    RUN(other_families_are_forbidden);
-    RUN(words_say_what_it_is);
-    return check_summary();
-}
+CASES_MAIN

@@ -316,13 +316,12 @@ static void without_the_program_it_says_so(void)
 {
     struct sma_web_place where = place();
     struct sma_web_url url;
-    struct sma_buf result;
+    SMA_AUTO(sma_buf_fini) struct sma_buf result;
     sma_buf_init(&result, SMA_TOOL_RESULT_BYTES_MAX);
     CHECK_OK(sma_web_url_read(SMA_STR("https://a.org/"), &url, &result));
     where.program = NULL;
     CHECK(!sma_web_fetch(&where, &url, SMA_STR(""), 1000, &result));
     CHECK(strstr(result.ptr, "not installed") != NULL);
-    sma_buf_fini(&result);
 }
 
 static bool has_bubblewrap(void)

@@ -89,7 +89,7 @@ static void expect(const char *url, const char *notes, const char *answer)
     CHECK(strstr(outcome.answer, answer) != NULL);
 }
 
-static void a_name_is_looked_up_once_and_its_address_kept(void)
+CASE(a_name_is_looked_up_once_and_its_address_kept)
 {
     expect("http://rebind.example/", "looked up rebind.example\nconnects to 93.184.215.14\n",
            "could not be fetched");
@@ -97,7 +97,7 @@ static void a_name_is_looked_up_once_and_its_address_kept(void)
            "could not be fetched");
 }
 
-static void one_forbidden_address_forbids_all(void)
+CASE(one_forbidden_address_forbids_all)
 {
     expect("http://mixed.example/", "looked up mixed.example\n", "a private network");
     expect("http://v6.example/", "looked up v6.example\n", "a private network");
@@ -105,7 +105,7 @@ static void one_forbidden_address_forbids_all(void)
            "is not found");
 }
 
-static void its_time_is_bounded(void)
+CASE(its_time_is_bounded)
 {
     static const char *const paths[] = {"/slow", "/silent"};
     static struct outcome outcome;
@@ -125,10 +125,4 @@ static void its_time_is_bounded(void)
     web_server_stop(server);
 }
 
-int main(void)
-{
-    RUN(a_name_is_looked_up_once_and_its_address_kept);
-    RUN(one_forbidden_address_forbids_all);
-    RUN(its_time_is_bounded);
-    return check_summary();
-}
+CASES_MAIN

@@ -3,12 +3,14 @@
  * owner's rules say; no secret goes out in an address.
  * Method: tables; every host is compared with what libcurl, which fetches, reads in the same text.
  */
+#include "runtime/web/egress.h"
 #include "runtime/web/leak.h"
 #include "runtime/web/named.h"
 #include "runtime/web/rules.h"
 #include "support/check.h"
 
 #include <curl/curl.h>
+#include <time.h>
 
 /* -- addresses --------------------------------------------------------------------------------- */
 static bool read(const char *text, struct sma_web_url *url)
@@ -21,7 +23,9 @@ static bool read(const char *text, struct sma_web_url *url)
     return err == SMA_ERR_OK;
 }
 
-static void an_address_has_one_spelling(void)
+ENDING(sma_secrets_destroy, struct sma_secrets)
+
+CASE(an_address_has_one_spelling)
 {
     static const struct
     {
@@ -66,7 +70,7 @@ static void an_address_has_one_spelling(void)
     }
 }
 
-static void what_is_no_page_of_the_web_is_refused(void)
+CASE(what_is_no_page_of_the_web_is_refused)
 {
     static const char *const texts[] = {
         "",
@@ -110,14 +114,14 @@ static void what_is_no_page_of_the_web_is_refused(void)
     CHECK(!read(text, &url));
 }
 
-static void a_redirect_may_be_relative(void)
+CASE(a_redirect_may_be_relative)
 {
     static const char *const rows[][2] = {{"/x", "https://example.com/x"},
                                           {"y?z", "https://example.com/a/y?z"},
                                           {"//other.org/q", "https://other.org/q"},
                                           {"http://10.0.0.1/", "http://10.0.0.1/"}};
     struct sma_web_url from, to;
-    struct sma_buf why;
+    SMA_AUTO(sma_buf_fini) struct sma_buf why;
     CHECK(read("https://example.com/a/b", &from));
     sma_buf_init(&why, 1000);
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
@@ -128,11 +132,10 @@ static void a_redirect_may_be_relative(void)
               sma_web_url_follow(&from, SMA_STR("file:///etc/passwd"), &to, &why));
     CHECK_ERR(SMA_ERR_BADINPUT,
               sma_web_url_follow(&from, SMA_STR("//u:p@example.com/"), &to, &why));
-    sma_buf_fini(&why);
 }
 
 /* -- who named it ------------------------------------------------------------------------------ */
-static void a_host_is_named_by_the_person(void)
+CASE(a_host_is_named_by_the_person)
 {
     static const char *const yes[] = {
         "what does https://example.com/a say?",
@@ -220,7 +223,7 @@ static struct sma_web_judgement judge(const char *permissions, const char *web, 
     return judgement;
 }
 
-static void rules_decide_about_hosts(void)
+CASE(rules_decide_about_hosts)
 {
     static const struct
     {
@@ -271,7 +274,7 @@ static void rules_decide_about_hosts(void)
     CHECK(!judge("", web, "http://x.wiki.lan/", "").is_private_allowed);
 }
 
-static void wrong_rules_are_named(void)
+CASE(wrong_rules_are_named)
 {
     static const char *const rows[][3] = {
         {"{\"web\":\"yes\"}", "", "permissions.web must be"},
@@ -304,8 +307,176 @@ static void wrong_rules_are_named(void)
     sma_web_rules_destroy(rules);
 }
 
+/* -- what leaves in addresses ------------------------------------------------------------------ */
+#define TYPED(text)                      \
+    {                                    \
+        SMA_EGRESS_TYPED, SMA_STR(text), \
+        {                                \
+            NULL, 0                      \
+        }                                \
+    }
+#define FETCHED(asked, text)                            \
+    {                                                   \
+        SMA_EGRESS_FETCH, SMA_STR(text), SMA_STR(asked) \
+    }
+#define FOUND(asked, text)                               \
+    {                                                    \
+        SMA_EGRESS_SEARCH, SMA_STR(text), SMA_STR(asked) \
+    }
+#define OWN 0 /* as many as there are behind the scheme */
+
+/* Each address against what it may have been taken from: how much of it is the model's own. */
+CASE(what_the_model_made_up_is_counted)
+{
+    static const struct
+    {
+        const char *address;
+        struct sma_egress_text texts[3];
+        uint32_t least, most; /* of its bytes; most OWN: all of them */
+    } rows[] = {
+        /* the person wrote it */
+        {"https://a.org/x?y=1", {TYPED("see https://a.org/x?y=1 please")}, 0, 1},
+        {"http://a.org/x?y=1", {TYPED("see https://a.org/x?y=1")}, 0, 1},
+        {"https://example.com/", {TYPED("look at example.com")}, 1, 1},
+        {"https://example.com/docs", {TYPED("look at example.com")}, 5, 5},
+        {"https://a.org/x?y=1", {TYPED("first"), TYPED("https://a.org/x?y=1")}, 0, 1},
+        /* he wrote a part of it */
+        {"https://example.com/x?k=SECRETSECRET", {TYPED("example.com/x?k=")}, 12, 12},
+        {"https://SECRETSECRET.example.com/", {TYPED("look at example.com")}, 25, OWN},
+        {"https://example.com@evil.org/SECRET", {TYPED("look at example.com")}, 16, 24},
+        {"https://example.com.SECRET.evil.org/", {TYPED("look at example.com")}, 17, 25},
+        {"https://evil.org/https://example.com/", {TYPED("https://example.com/")}, 29, OWN},
+        {"https://example.com/SECRET#https://example.com/",
+         {TYPED("https://example.com/")},
+         20,
+         27},
+        {"https://example.com/?SECRET", {TYPED("see https://other.net/?SECRET")}, 19, OWN},
+        {"https://EXAMPLE.com/SECRET", {TYPED("look at example.com")}, 18, OWN},
+        {"https://example.com:8080/SECRET", {TYPED("look at example.com")}, 12, 12},
+        {"https://example.com%2eSECRET.org/", {TYPED("look at example.com")}, 14, 14},
+        {"//example.com/SECRET", {TYPED("look at example.com")}, 6, OWN},
+        {"SECRETSECRET://example.com", {TYPED("look at example.com")}, 20, OWN},
+        {"https://evil.org/", {TYPED("e v i l . o r g")}, 9, OWN},
+        {"https://evil.org/SECRET", {TYPED("the secret is SECRET")}, 15, OWN},
+        /* nobody has */
+        {"https://evil.org/SECRET", {TYPED("")}, 15, OWN},
+        {"https://evil.org/", {TYPED("what is new?")}, 9, OWN},
+        {"https://evil.org/#SECRET", {TYPED("hello")}, 16, OWN},
+        {"https://evil.org/?SECRET", {TYPED("hello")}, 16, OWN},
+        {"https://user:SECRET@evil.org/", {TYPED("hello")}, 21, OWN},
+        {"https://S.E.C.R.E.T.evil.org/", {TYPED("hello")}, 21, OWN},
+        {"https://evil.org/\xF0\x9F\x98\x80", {TYPED("hello")}, 13, OWN},
+        {"", {TYPED("hello")}, 0, 1},
+        {"x", {TYPED("hello")}, 1, 1},
+        /* the web has: which of its addresses it is says something, too */
+        {"https://b.org/page/one", {FETCHED("https://a.org/", "to https://b.org/page/one")}, 2, 8},
+        {"https://b.org/page/one",
+         {TYPED("https://a.org/"), FETCHED("https://a.org/", "to https://b.org/page/one")},
+         1,
+         1},
+        {"https://b.org/page/one", {FOUND("pages", "1. https://b.org/page/one")}, 1, 1},
+        {"https://b.org/page/one?k=SECRET", {FOUND("pages", "1. https://b.org/page/one")}, 10, 10},
+        /* asked once before */
+        {"https://api.org/l?page=2", {FETCHED("https://api.org/l?page=1", "[]")}, 2, 2},
+        {"https://api.org/l?page=1", {FETCHED("https://api.org/l?page=1", "[]")}, 1, 1},
+        {"https://api.org/l?SECRET", {FETCHED("https://api.org/l?page=1", "[]")}, 7, 8},
+        /* what was asked comes back as if the web had said it */
+        {"https://evil.org/SECRETSECRET",
+         {FETCHED("https://echo.org/https://evil.org/SECRETSECRET",
+                  "https://evil.org/SECRETSECRET")},
+         21,
+         OWN},
+        {"https://evil.org/SECRETSECRET",
+         {FETCHED("https://echo.org/b64/aHR0cHM6Ly9ldmlsLm9yZy9TRUNSRVRTRUNSRVQ",
+                  "https://evil.org/SECRETSECRET")},
+         21,
+         OWN},
+        {"https://evil.org/SECRETSECRET",
+         {FETCHED("https://echo.org/TERCESTERCES", "https://mid.org/SECRETSECRET"),
+          FETCHED("https://mid.org/SECRETSECRET", "https://evil.org/SECRETSECRET")},
+         21,
+         OWN},
+        {"https://evil.org/SECRETSECRET",
+         {FOUND("https://evil.org/SECRETSECRET", "no results for https://evil.org/SECRETSECRET")},
+         21,
+         OWN},
+        {"https://evil.org/SECRETSECRET",
+         {FOUND("evil.org SECRETSECRET", "did you mean https://evil.org/SECRETSECRET")},
+         21,
+         OWN},
+        {"https://evil.org/SECRETSECRET",
+         {FOUND("/SECRETSECRET", "did you mean https://evil.org/SECRETSECRET")},
+         13,
+         OWN},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_str address = sma_str(rows[i].address);
+        uint32_t cost = sma_egress_cost(address, rows[i].texts, 3);
+        const char *at = strstr(rows[i].address, "://");
+        uint32_t all =
+            (uint32_t)(at == NULL || at > rows[i].address + 5 ? address.len : strlen(at + 3));
+        uint32_t most = rows[i].most == OWN ? all : rows[i].most;
+        if (cost < rows[i].least || cost > most)
+            printf("# %s: %u, not %u to %u\n", rows[i].address, cost, rows[i].least, most);
+        CHECK(cost >= rows[i].least && cost <= most);
+    }
+}
+
+/* Pages made to be slow to compare with do not hold the run up. */
+CASE(a_hostile_page_costs_no_time)
+{
+    enum
+    {
+        PAGES = 64,
+        PAGE_BYTES = 28000
+    };
+    static char page[PAGE_BYTES], address[2000];
+    static struct sma_egress_text texts[PAGES];
+    memset(page, 'a', sizeof page);
+    memset(address, 'a', sizeof address);
+    for (size_t i = 0; i < PAGES; i++)
+        texts[i] = (struct sma_egress_text){
+            SMA_EGRESS_FETCH, {page, sizeof page}, {address, sizeof address - i}};
+    clock_t begin = clock();
+    CHECK(sma_egress_cost((struct sma_str){address, sizeof address}, texts, PAGES) <= 2000);
+    CHECK(clock() - begin < CLOCKS_PER_SEC);
+}
+
+CASE(so_much_leaves_unasked_and_no_more)
+{
+    struct sma_egress egress = {.has_read = false, .bytes = 1000, .listed_bytes = 100000};
+    const enum sma_egress_to any = SMA_EGRESS_ANYBODY, listed = SMA_EGRESS_LISTED;
+    CHECK(!sma_egress_is_much(&egress, any, 1000)); /* nothing was read */
+    egress = (struct sma_egress){.has_read = true};
+    CHECK(!sma_egress_is_much(&egress, any, SMA_EGRESS_BYTES_MAX - 1));
+    CHECK(!sma_egress_is_much(&egress, any, SMA_EGRESS_BYTES_MAX));
+    CHECK(sma_egress_is_much(&egress, any, SMA_EGRESS_BYTES_MAX + 1));
+    CHECK(!sma_egress_is_much(&egress, listed, SMA_EGRESS_LISTED_BYTES_MAX));
+    CHECK(sma_egress_is_much(&egress, listed, SMA_EGRESS_LISTED_BYTES_MAX + 1));
+    CHECK(!sma_egress_is_much(&egress, SMA_EGRESS_NOBODY, UINT32_MAX));
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < 40; i++) /* many short ones */
+        if (sma_egress_is_much(&egress, any, 10))
+            asked++;
+        else
+            sma_egress_add(&egress, any, 10);
+    CHECK_INT(40 - SMA_EGRESS_BYTES_MAX / 10, asked);
+    CHECK(!sma_egress_is_much(&egress, listed, SMA_EGRESS_LISTED_BYTES_MAX));
+    CHECK(!sma_egress_is_much(&egress, any, 0)); /* what the person wrote stays free */
+    sma_egress_add(&egress, any, UINT32_MAX);
+    CHECK(sma_egress_is_much(&egress, any, 1));
+    sma_egress_set_day(&egress, 1000);
+    sma_egress_add(&egress, listed, SMA_EGRESS_LISTED_BYTES_MAX);
+    CHECK(sma_egress_is_much(&egress, listed, 1));
+    sma_egress_set_day(&egress, 86399999);
+    CHECK(sma_egress_is_much(&egress, listed, 1));
+    sma_egress_set_day(&egress, 86400000); /* the next day; for the others a day changes nothing */
+    CHECK(!sma_egress_is_much(&egress, listed, 1));
+    CHECK(sma_egress_is_much(&egress, any, 1));
+}
+
 /* -- secrets ----------------------------------------------------------------------------------- */
-static void a_secret_is_found_in_every_spelling(void)
+CASE(a_secret_is_found_in_every_spelling)
 {
     static const char *const spellings[] = {
         "https://evil.org/?k=sk-Very/Secret+Key",
@@ -333,7 +504,7 @@ static void a_secret_is_found_in_every_spelling(void)
     };
     static const struct sma_config config = {.project_dir = "/nonexistent",
                                              .state_dir = "/nonexistent/.ship"};
-    struct sma_secrets *secrets = NULL;
+    SMA_AUTO(sma_secrets_destroyp) struct sma_secrets *secrets = NULL;
     CHECK_OK(sma_secrets_create(&config, &secrets));
     CHECK_OK(sma_secrets_add(secrets, "sk-Very/Secret+Key"));
     for (size_t i = 0; i < SMA_COUNT_OF(spellings); i++) {
@@ -344,17 +515,6 @@ static void a_secret_is_found_in_every_spelling(void)
     for (size_t i = 0; i < SMA_COUNT_OF(others); i++)
         CHECK_INT(i == 0,
                   sma_web_leaks(secrets, sma_str(others[i]))); /* a beginning at the end is one */
-    sma_secrets_destroy(secrets);
 }
 
-int main(void)
-{
-    RUN(an_address_has_one_spelling);
-    RUN(what_is_no_page_of_the_web_is_refused);
-    RUN(a_redirect_may_be_relative);
-    RUN(a_host_is_named_by_the_person);
-    RUN(rules_decide_about_hosts);
-    RUN(wrong_rules_are_named);
-    RUN(a_secret_is_found_in_every_spelling);
-    return check_summary();
-}
+CASES_MAIN

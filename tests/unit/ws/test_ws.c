@@ -112,9 +112,11 @@ static void ended(struct client *client)
     ws_server_unlock(server);
 }
 
-static void echo_of_text_and_binary(void)
+ENDING(ws_server_stop, struct ws_server)
+
+CASE(echo_of_text_and_binary)
 {
-    struct client client = {0};
+    SMA_AUTO(ended) struct client client = {0};
     opened_client(&client);
     uint64_t before = sma_sys_real()->now_ns(NULL);
     CHECK_OK(client_send(&client, SMA_STR("hello"), false));
@@ -129,21 +131,19 @@ static void echo_of_text_and_binary(void)
     CHECK_OK(client_send(&client, SMA_STR(""), false));
     client_wait_messages(&client, 3);
     CHECK_INT(0, client.text_len);
-    ended(&client);
 }
 
-static void messages_glued_to_the_answer_are_not_lost(void)
+CASE(messages_glued_to_the_answer_are_not_lost)
 {
-    struct client client = {0};
+    SMA_AUTO(ended) struct client client = {0};
     open_client(&client, "/glued");
     client_wait_messages(&client, 2);
     CHECK_TEXT("second", client.text);
-    ended(&client);
 }
 
-static void fragments_and_pings(void)
+CASE(fragments_and_pings)
 {
-    struct client client = {0};
+    SMA_AUTO(ended) struct client client = {0};
     opened_client(&client);
     CHECK(ws_server_send_fragments(server, 0, SMA_STR("in seven pieces"), false, 7, true));
     client_wait_messages(&client, 2);
@@ -153,7 +153,6 @@ static void fragments_and_pings(void)
     CHECK_INT(1, seen.pong_count);
     ws_server_unlock(server);
     CHECK_INT(strlen("in seven piecespong seen"), client.bytes_count);
-    ended(&client);
 }
 
 /* code 0: the library ends the connection without a close frame of its own. */
@@ -220,7 +219,7 @@ static void check_writes_nowhere(const char *bytes, size_t len, const char *reas
     CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
-static void a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere(void)
+CASE(a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere)
 {
     static char bytes[1024 * 1024];
     memcpy(bytes, "\x82\x7f\x00\x00\x01\x00\x00\x00\x00\x00", 10); /* 1 TiB, and some of it */
@@ -235,7 +234,7 @@ static void a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere(void)
     CHECK_INT(0, overrun_count);
 }
 
-static void a_peer_that_breaks_the_protocol(void)
+CASE(a_peer_that_breaks_the_protocol)
 {
     check_protocol_end("\xc1\x01z", 3, 0, "broke the protocol");
     check_protocol_end("\x81\x02\xff\xfe", 4, 1007, "not UTF-8");
@@ -252,7 +251,7 @@ static bool is_told_twice_or_closed(void *user)
 
 /* libwebsockets 4.1.6 takes it, 4.3.5 refuses it. A mask protects servers and what stands before
  * them, not clients. */
-static void a_masked_frame_is_a_message_or_the_end(void)
+CASE(a_masked_frame_is_a_message_or_the_end)
 {
     struct client client = {0};
     opened_client(&client);
@@ -270,7 +269,7 @@ static void a_masked_frame_is_a_message_or_the_end(void)
     CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
-static void half_open_stays_until_ended_and_ends_at_once(void)
+CASE(half_open_stays_until_ended_and_ends_at_once)
 {
     struct client client = {0};
     opened_client(&client);
@@ -292,7 +291,7 @@ static void half_open_stays_until_ended_and_ends_at_once(void)
     CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
-static void closed_by_the_peer(void)
+CASE(closed_by_the_peer)
 {
     static const struct
     {
@@ -315,7 +314,7 @@ static void closed_by_the_peer(void)
     }
 }
 
-static void lost_without_a_close_frame(void)
+CASE(lost_without_a_close_frame)
 {
     struct client dropped = {0}, reset = {0}, half = {0};
     opened_client(&dropped);
@@ -348,7 +347,7 @@ static void check_not_connected(const char *path, int status, const char *reason
     CHECK_TEXT(status == 403 ? "514" : "", client.diagnosis);
 }
 
-static void refused_upgrades(void)
+CASE(refused_upgrades)
 {
     check_not_connected("/refuse", 403, "status 403: app not  allowed");
     check_not_connected("/redirect", 302, "status 302");
@@ -358,10 +357,10 @@ static void refused_upgrades(void)
     check_not_connected("/drop", 0, "before it answered the upgrade");
 }
 
-static void long_paths_and_headers_arrive(void)
+CASE(long_paths_and_headers_arrive)
 {
     static char url[5200];
-    struct client client = {0};
+    SMA_AUTO(ended) struct client client = {0};
     size_t len = (size_t)snprintf(url, sizeof url, "%s/", ws_server_url(server));
     memset(url + len, 'p', 4096);
     url[len + 1500] = '?';
@@ -374,10 +373,9 @@ static void long_paths_and_headers_arrive(void)
     CHECK_INT(4097 - 1502, seen.query_len);
     CHECK_TEXT("QQBot x", seen.authorization);
     ws_server_unlock(server);
-    ended(&client);
 }
 
-static void bad_asks_are_refused_at_once(void)
+CASE(bad_asks_are_refused_at_once)
 {
     struct client client = {0};
     const char *headers[] = {"A: b\r\nC: d"};
@@ -420,7 +418,7 @@ static int full_listener(int fillers[8], char *url, size_t url_size)
     return fd;
 }
 
-static void deadlines_of_each_step(void)
+CASE(deadlines_of_each_step)
 {
     char url[128];
     int fillers[8];
@@ -433,14 +431,14 @@ static void deadlines_of_each_step(void)
     for (int i = 0; i < 8; i++)
         (void)close(fillers[i]);
     (void)close(fd);
+    SMA_AUTO(ws_server_stopp)
     struct ws_server *silent =
         ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS_SILENT});
     (void)snprintf(url, sizeof url, "%s/", ws_server_url(silent));
     check_deadline(url, "the TLS handshake took longer than 120 ms");
-    ws_server_stop(silent);
 }
 
-static void nobody_there(void)
+CASE(nobody_there)
 {
     struct client refused = {0}, nameless = {0};
     struct ws_server *gone = ws_server_start(NULL);
@@ -457,7 +455,7 @@ static void nobody_there(void)
     CHECK(strstr(nameless.reason, "no.such.name.invalid") != NULL);
 }
 
-static void a_server_that_restarts(void)
+CASE(a_server_that_restarts)
 {
     struct client before = {0}, during = {0}, after = {0};
     opened_client(&before);
@@ -472,7 +470,7 @@ static void a_server_that_restarts(void)
     ended(&after);
 }
 
-static void names_and_ipv6(void)
+CASE(names_and_ipv6)
 {
     struct client by_name = {0}, by_address = {0};
     char url[128];
@@ -481,6 +479,7 @@ static void names_and_ipv6(void)
     client_connect(harness, &by_name, url);
     client_wait_open(&by_name);
     ended(&by_name);
+    SMA_AUTO(ws_server_stopp)
     struct ws_server *six =
         ws_server_start(&(struct ws_server_options){.is_ipv6 = true, .hooks = &hooks});
     (void)snprintf(url, sizeof url, "%s/", ws_server_url(six));
@@ -489,7 +488,6 @@ static void names_and_ipv6(void)
     client_end(&by_address, 1000);
     client_wait_closed(&by_address);
     CHECK(ws_server_wait_open(six, 0, PATIENCE_AWAIT_MS));
-    ws_server_stop(six);
 }
 
 static void end_and_check(struct client *client)
@@ -500,7 +498,7 @@ static void end_and_check(struct client *client)
 }
 
 /* 127.0.0.2: nobody there, then one who takes no connection; 127.0.0.1 is good. */
-static void an_address_that_does_not_answer_costs_a_quarter_second(void)
+CASE(an_address_that_does_not_answer_costs_a_quarter_second)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(ws_server_port(server)),
@@ -533,7 +531,7 @@ static void an_address_that_does_not_answer_costs_a_quarter_second(void)
     (void)close(fd);
 }
 
-static void a_name_server_that_hangs_stops_nobody_else(void)
+CASE(a_name_server_that_hangs_stops_nobody_else)
 {
     struct client hanging = {0}, other = {0};
     CHECK_OK(client_try(harness, &hanging,
@@ -553,7 +551,7 @@ static void send_at_once(struct client *client)
     CHECK_OK(sma_ws_send(client->conn, SMA_STR("as soon as it is open"), false));
 }
 
-static void sends_inside_opened(void)
+CASE(sends_inside_opened)
 {
     struct client client = {.on_open = send_at_once};
     open_client(&client, "/");
@@ -562,7 +560,7 @@ static void sends_inside_opened(void)
     ended(&client);
 }
 
-static void a_paused_connection_tells_its_end_when_resumed(void)
+CASE(a_paused_connection_tells_its_end_when_resumed)
 {
     struct client client = {0};
     opened_client(&client);
@@ -580,7 +578,7 @@ static void a_paused_connection_tells_its_end_when_resumed(void)
     CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
-static void ends_inside_callbacks(void)
+CASE(ends_inside_callbacks)
 {
     struct client in_open = {.on_open = end_and_check}, in_message = {.on_message = end_and_check};
     open_client(&in_open, "/glued"); /* messages are waiting behind */
@@ -594,7 +592,7 @@ static void ends_inside_callbacks(void)
     CHECK(ws_server_wait_open(server, 0, PATIENCE_AWAIT_MS));
 }
 
-static void ends_before_it_is_open(void)
+CASE(ends_before_it_is_open)
 {
     static const char *const paths[] = {"/", "/never"};
     for (size_t i = 0; i < SMA_COUNT_OF(paths); i++) {
@@ -626,7 +624,7 @@ static bool is_closed_thrice(void *user)
     return ((struct client *)user)->closed_count == 3;
 }
 
-static void connects_again_inside_closed(void)
+CASE(connects_again_inside_closed)
 {
     static struct client client = {
         .on_closed = connect_again}; /* the actor looks at it after its last end too */
@@ -641,7 +639,7 @@ static void close_all(struct client *client)
     ws_forget(harness);
 }
 
-static void close_with_open_connections(void)
+CASE(close_with_open_connections)
 {
     struct client clients[6] = {0};
     for (size_t i = 0; i < 3; i++)
@@ -664,30 +662,7 @@ int main(void)
     lws_set_allocator(guarded_realloc);
     server = ws_server_start(&(struct ws_server_options){.hooks = &hooks});
     harness = ws_harness_start(NULL);
-    RUN(echo_of_text_and_binary);
-    RUN(messages_glued_to_the_answer_are_not_lost);
-    RUN(fragments_and_pings);
-    RUN(a_peer_that_breaks_the_protocol);
-    RUN(a_peer_that_goes_on_behind_a_refused_frame_writes_nowhere);
-    RUN(a_masked_frame_is_a_message_or_the_end);
-    RUN(half_open_stays_until_ended_and_ends_at_once);
-    RUN(closed_by_the_peer);
-    RUN(lost_without_a_close_frame);
-    RUN(refused_upgrades);
-    RUN(long_paths_and_headers_arrive);
-    RUN(bad_asks_are_refused_at_once);
-    RUN(deadlines_of_each_step);
-    RUN(nobody_there);
-    RUN(a_server_that_restarts);
-    RUN(names_and_ipv6);
-    RUN(an_address_that_does_not_answer_costs_a_quarter_second);
-    RUN(a_name_server_that_hangs_stops_nobody_else);
-    RUN(sends_inside_opened);
-    RUN(a_paused_connection_tells_its_end_when_resumed);
-    RUN(ends_inside_callbacks);
-    RUN(ends_before_it_is_open);
-    RUN(connects_again_inside_closed);
-    RUN(close_with_open_connections);
+    check_run_cases(NULL);
     ws_server_stop(server);
     CHECK_INT(0, overrun_count);
     return check_summary();

@@ -68,7 +68,7 @@ static bool are_descriptors(size_t wanted)
     return false;
 }
 
-static void two_hundred_reconnects_leave_nothing(void)
+CASE(two_hundred_reconnects_leave_nothing)
 {
     for (unsigned i = 0; i < 8; i++)
         one_round(i);
@@ -81,7 +81,7 @@ static void two_hundred_reconnects_leave_nothing(void)
     CHECK(after.uordblks <= before.uordblks + 200000); /* a kilobyte a connection would be seen */
 }
 
-static void a_hundred_at_once(void)
+CASE(a_hundred_at_once)
 {
     static struct client clients[MANY];
     for (size_t i = 0; i < MANY; i++)
@@ -114,7 +114,7 @@ static char *make_bytes(size_t len)
     return bytes;
 }
 
-static void a_megabyte_both_ways(void)
+CASE(a_megabyte_both_ways)
 {
     struct client client = {0};
     size_t len = 1024 * 1024;
@@ -133,7 +133,7 @@ static void a_megabyte_both_ways(void)
     free(bytes);
 }
 
-static void the_limit_of_a_message_is_exact(void)
+CASE(the_limit_of_a_message_is_exact)
 {
     char *bytes = make_bytes(1001);
     for (size_t len = 999; len <= 1001; len++) {
@@ -156,7 +156,7 @@ static void the_limit_of_a_message_is_exact(void)
     free(bytes);
 }
 
-static void unsent_bytes_are_bounded(void)
+CASE(unsent_bytes_are_bounded)
 {
     struct client client = {0};
     size_t piece = 64 * 1024, max = 1024 * 1024, count = 0;
@@ -190,7 +190,7 @@ static void pause_itself(struct client *client)
         sma_ws_pause(client->conn, true);
 }
 
-static void a_pause_holds_messages_back(void)
+CASE(a_pause_holds_messages_back)
 {
     struct client client = {.on_message = pause_itself};
     size_t len = 100000, count = 400;
@@ -218,12 +218,7 @@ int main(void)
     CHECK(descriptors != NULL);
     server = ws_server_start(NULL);
     harness = ws_harness_start(NULL);
-    RUN(two_hundred_reconnects_leave_nothing);
-    RUN(a_hundred_at_once);
-    RUN(a_megabyte_both_ways);
-    RUN(the_limit_of_a_message_is_exact);
-    RUN(unsent_bytes_are_bounded);
-    RUN(a_pause_holds_messages_back);
+    check_run_cases(NULL);
     ws_harness_stop(harness);
     ws_server_stop(server);
     (void)closedir(descriptors);

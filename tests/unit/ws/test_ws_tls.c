@@ -42,17 +42,19 @@ static void check_refused(enum ws_server_tls tls, const char *ca_file, const cha
     stop();
 }
 
-static void what_is_not_trusted(void)
+ENDING(ws_server_stop, struct ws_server)
+
+CASE(what_is_not_trusted)
 {
     check_refused(WS_SERVER_TLS_SELF_SIGNED, NULL, "self-signed certificate");
     check_refused(WS_SERVER_TLS_WRONG_NAME, NULL, "IP address mismatch");
     check_refused(WS_SERVER_TLS_EXPIRED, NULL, "certificate has expired");
+    SMA_AUTO(ws_server_stopp)
     struct ws_server *other = ws_server_start(&(struct ws_server_options){.tls = WS_SERVER_TLS});
     check_refused(WS_SERVER_TLS, ws_server_ca_file(other), "not trusted");
-    ws_server_stop(other);
 }
 
-static void wrong_host_name(void)
+CASE(wrong_host_name)
 {
     start(WS_SERVER_TLS_WRONG_NAME, NULL);
     struct client client = {0};
@@ -64,7 +66,7 @@ static void wrong_host_name(void)
     stop();
 }
 
-static void no_tls_at_the_other_end(void)
+CASE(no_tls_at_the_other_end)
 {
     start(WS_SERVER_TLS, NULL);
     struct ws_server *plain = ws_server_start(NULL);
@@ -78,7 +80,7 @@ static void no_tls_at_the_other_end(void)
     stop();
 }
 
-static void by_name_and_by_address(void)
+CASE(by_name_and_by_address)
 {
     start(WS_SERVER_TLS, NULL);
     struct client by_name = {0}, by_address = {0};
@@ -97,7 +99,7 @@ static void by_name_and_by_address(void)
     stop();
 }
 
-static void messages_of_many_sizes_and_a_pause(void)
+CASE(messages_of_many_sizes_and_a_pause)
 {
     static const size_t sizes[] = {0, 1, 125, 126, 16384, 16385, 65535, 65536, 1000000};
     start(WS_SERVER_TLS, NULL);
@@ -129,7 +131,7 @@ static void messages_of_many_sizes_and_a_pause(void)
     stop();
 }
 
-static void garbage_inside_tls(void)
+CASE(garbage_inside_tls)
 {
     start(WS_SERVER_TLS, NULL);
     struct client client = {0};
@@ -141,7 +143,7 @@ static void garbage_inside_tls(void)
     stop();
 }
 
-static void unreadable_authority_file(void)
+CASE(unreadable_authority_file)
 {
     struct ws_harness *good = ws_harness_start(NULL); /* opens a second one, on its thread */
     struct sma_error error = {0};
@@ -150,14 +152,4 @@ static void unreadable_authority_file(void)
     ws_harness_stop(good);
 }
 
-int main(void)
-{
-    RUN(what_is_not_trusted);
-    RUN(wrong_host_name);
-    RUN(no_tls_at_the_other_end);
-    RUN(by_name_and_by_address);
-    RUN(messages_of_many_sizes_and_a_pause);
-    RUN(garbage_inside_tls);
-    RUN(unreadable_authority_file);
-    return check_summary();
-}
+CASES_MAIN

@@ -1,0 +1,129 @@
+/* egress.c — see egress.h. */
+#include "runtime/web/egress.h"
+
+#define MS_A_DAY (24ull * 60 * 60 * 1000)
+#define DEPTH_MAX 4         /* pages that led to pages; beyond it nothing is known */
+#define PREFIX_BYTES_MIN 8u /* of an address, found in a text */
+#define CHOICE_BYTES 1u
+
+void sma_egress_set_day(struct sma_egress *egress, int64_t wall_ms)
+{
+    uint32_t day = (uint32_t)((uint64_t)wall_ms / MS_A_DAY);
+    if (egress->day != day)
+        egress->listed_bytes = 0;
+    egress->day = day;
+}
+
+static struct sma_str behind_scheme(struct sma_str address)
+{
+    const char *at = address.len == 0 ? NULL : memmem(address.ptr, address.len, "://", 3);
+    if (at == NULL || at - address.ptr > 5)
+        return address;
+    return (struct sma_str){at + 3, address.len - (size_t)(at + 3 - address.ptr)};
+}
+
+/* Bytes at the beginning of `address` that stand in `text` one behind another. Linear: of places
+ * that overlap the first one counts. */
+static size_t known_bytes(struct sma_str address, struct sma_str text)
+{
+    size_t least = address.len < PREFIX_BYTES_MIN ? address.len : PREFIX_BYTES_MIN, best = 0;
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    while (least > 0 && text.len > 0 && best < address.len &&
+           (at = memmem(at, (size_t)(end - at), address.ptr, least)) != NULL) {
+        size_t len = least;
+        while (len < address.len && at + len < end && at[len] == address.ptr[len])
+            len++;
+        best = len > best ? len : best;
+        at += len - least + 1;
+    }
+    return best;
+}
+
+/* Those that were asked for once before. */
+static size_t same_bytes(struct sma_str address, struct sma_str asked)
+{
+    size_t len = 0, most = address.len < asked.len ? address.len : asked.len;
+    while (len < most && address.ptr[len] == asked.ptr[len])
+        len++;
+    return len;
+}
+
+/* A search whose words are in the address: its results may repeat them. */
+static size_t echo_of_search(struct sma_str address, struct sma_str asked)
+{
+    const char *slash = memchr(address.ptr, '/', address.len);
+    struct sma_str path = {slash, slash == NULL ? 0 : address.len - (size_t)(slash - address.ptr)};
+    struct sma_str host = {address.ptr, address.len - path.len};
+    bool is_shared = known_bytes(host, asked) > 0 || (path.len > 1 && known_bytes(path, asked) > 0);
+    return is_shared ? asked.len : 0;
+}
+
+/* By this text alone, without what its page's own address cost. */
+static size_t cost_by(struct sma_str address, const struct sma_egress_text *text, size_t known)
+{
+    struct sma_str asked = behind_scheme(text->asked);
+    switch (text->kind) {
+    case SMA_EGRESS_TYPED:
+        return address.len - known;
+    case SMA_EGRESS_SEARCH:
+        return known == 0 ? address.len
+                          : address.len - known + CHOICE_BYTES + echo_of_search(address, asked);
+    case SMA_EGRESS_FETCH:
+        break;
+    }
+    return address.len - same_bytes(address, asked) + CHOICE_BYTES;
+}
+
+/* Of pages the oldest that has most of the address counts: what its own address cost may stand in
+ * this one again. */
+static size_t cost(struct sma_str address, const struct sma_egress_text *texts, size_t count)
+{
+    size_t least = address.len, behind = 0;
+    for (int depth = 0; depth < DEPTH_MAX; depth++) {
+        size_t page = count, page_known = 0;
+        least = behind + address.len < least ? behind + address.len : least;
+        for (size_t i = 0; i < count; i++) {
+            size_t known = known_bytes(address, texts[i].text);
+            size_t bytes = behind + cost_by(address, &texts[i], known);
+            least = bytes < least ? bytes : least;
+            if (texts[i].kind == SMA_EGRESS_FETCH && known > page_known) {
+                page = i;
+                page_known = known;
+            }
+        }
+        if (page == count)
+            break;
+        behind += address.len - page_known + CHOICE_BYTES;
+        address = behind_scheme(texts[page].asked);
+        count = page;
+    }
+    return least;
+}
+
+uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count)
+{
+    size_t bytes = cost(behind_scheme(address), texts, count);
+    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+}
+
+bool sma_egress_is_much(const struct sma_egress *before, enum sma_egress_to to, uint32_t bytes)
+{
+    uint64_t sum = to == SMA_EGRESS_LISTED ? before->listed_bytes : before->bytes;
+    uint64_t most =
+        to == SMA_EGRESS_LISTED ? SMA_EGRESS_LISTED_BYTES_MAX : (uint64_t)SMA_EGRESS_BYTES_MAX;
+    return before->has_read && to != SMA_EGRESS_NOBODY && bytes > 0 && sum + bytes > most;
+}
+
+void sma_egress_add(struct sma_egress *egress, enum sma_egress_to to, uint32_t bytes)
+{
+    uint32_t *sum = to == SMA_EGRESS_LISTED ? &egress->listed_bytes : &egress->bytes;
+    if (to != SMA_EGRESS_NOBODY)
+        *sum = *sum > UINT32_MAX - bytes ? UINT32_MAX : *sum + bytes;
+}
+
+void sma_egress_take(struct sma_egress *egress, enum sma_egress_to to, uint32_t bytes)
+{
+    uint32_t *sum = to == SMA_EGRESS_LISTED ? &egress->listed_bytes : &egress->bytes;
+    if (to != SMA_EGRESS_NOBODY)
+        *sum = *sum > bytes ? *sum - bytes : 0;
+}
