@@ -42,25 +42,35 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-static bool is_bound(const struct sma_sandbox_plan *plan, const char *path)
+enum bound
 {
-    for (size_t i = 0; i < plan->argument_count; i++)
+    BOUND_NOT,
+    BOUND_WRITABLE,
+    BOUND_OTHERWISE /* read-only, empty or in memory: nothing below it can be moved */
+};
+
+/* What is mounted last counts. */
+static enum bound find_bound(const struct sma_sandbox_plan *plan, const char *path)
+{
+    for (size_t i = plan->argument_count; i-- > 0;)
         if (strcmp(plan->arguments[i], path) == 0)
-            return true;
-    return false;
+            return i >= 2 && strcmp(plan->arguments[i - 2], "--bind") == 0 ? BOUND_WRITABLE
+                                                                           : BOUND_OTHERWISE;
+    return BOUND_NOT;
 }
 
-/* The folders above it: else one of them could be moved away, mounts and all, and another be put in
- * its place. Before what lies in them, or that would be covered. */
-static void pin_above(struct keeping *keeping, const char *path)
+void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
 {
     char folder[PATH_MAX];
     (void)snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + strlen(keeping->project_dir) + 1;
-         (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+    for (char *slash = folder + strlen(project_dir); slash != NULL;
+         *slash = '/', slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (!is_bound(keeping->plan, folder))
-            sandbox_pin(keeping->plan, folder);
+        enum bound bound = find_bound(plan, folder);
+        if (bound == BOUND_OTHERWISE)
+            return;
+        if (bound == BOUND_NOT)
+            sandbox_pin(plan, folder);
     }
 }
 
@@ -76,8 +86,7 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
     if (keeping->left == 0) /* else decoys would push the others out of the list */
         return SMA_ERR_FULL;
     keeping->left--;
-    if (!keeping->plan->is_read_only)
-        pin_above(keeping, path);
+    sandbox_pin_above(keeping->plan, keeping->project_dir, path);
     return sandbox_keep(keeping->plan, path, keeping->error);
 }
 
