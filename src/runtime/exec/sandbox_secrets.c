@@ -156,8 +156,7 @@ static bool hide_secret(void *user, const char *path, const struct sma_secret_ro
     if (hiding->is_project && is_inside && !shows_keys && realpath(path, real) != NULL &&
         sma_sandbox_is_inside(real, hiding->dir))
         sandbox_pin_above(hiding->plan, hiding->dir, real);
-    if (shows_keys ||
-        is_named_itself(hiding->options, path) ||
+    if (shows_keys || is_named_itself(hiding->options, path) ||
         is_among(hiding->limits->words, hiding->dir, path) ||
         is_among(hiding->limits->named, hiding->dir, path))
         return true;

@@ -77,7 +77,8 @@ static void make_folder(struct world *world, const char *name)
 /* Else one command moves them away just while another's walls are made. */
 CASE(folders_with_secrets_stay_where_they_are)
 {
-    SMA_AUTO(world_destroyp) struct world *world =
+    SMA_AUTO(world_destroyp)
+    struct world *world =
         world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh tools/run.sh\","
                      "\"sh tools/a/b/run.sh\"]}}");
     static const char *const folders[] = {"sub", "sub/deep", "tools", "tools/a", "tools/a/b"};
