@@ -62,6 +62,9 @@
 #define SMA_HISTORY_FILE_BYTES_MAX (16 * 1024 * 1024)
 #define SMA_HISTORY_LOAD_COUNT_MAX 200       /* chat_load_history limit */
 #define SMA_HISTORY_BYTES_MAX (256 * 1024)   /* bytes of one chat_load_history answer */
+/* a longer line of it is shortened to the beginning of its words, and others have room */
+#define SMA_HISTORY_WHOLE_LINE_BYTES_MAX (128 * 1024)
+#define SMA_HISTORY_SHORTENED_BYTES (16 * 1024)
 #define SMA_SEARCH_SLICE_BYTES (1024 * 1024) /* read per slice between batches */
 /* the newest in contacts.json; older ones are in state.db only */
 #define SMA_CONTACTS_PROJECTED_MAX 10000
