@@ -468,8 +468,7 @@ static enum sma_err add_item(struct sma_history_reader *reader, struct sma_str l
 static enum sma_err take_parsed(struct sma_history_reader *reader, bool is_match,
                                 struct sma_error *error)
 {
-    enum sma_err err =
-        is_match ? add_item(reader, reader->line, reader->line_offset) : SMA_ERR_OK;
+    enum sma_err err = is_match ? add_item(reader, reader->line, reader->line_offset) : SMA_ERR_OK;
     json_decref(reader->parsed.root); /* NULL when an item has it */
     reader->parsed = (struct history_parsed){0};
     return err == SMA_ERR_OK ? err : sma_fail(error, err, "no memory for the history");

@@ -326,7 +326,7 @@ CASE(reading_goes_on_beside_writing_and_rotation)
     uint32_t count;
     bool is_cut;
     const struct sma_history_item *items = sma_history_read_items(reader, &count, &is_cut);
-    CHECK_INT(1, count); /* the old one, once; not the late one */
+    CHECK_INT(1, count);                           /* the old one, once; not the late one */
     CHECK(items[0].text.ptr[0] == 'a' && !is_cut); /* shortened, and there is no other */
     CHECK_INT(SMA_HISTORY_SHORTENED_BYTES, items[0].text.len);
     sma_history_read_end(reader);
@@ -485,8 +485,7 @@ static const struct sma_history_item *read_all(struct sma_history *history,
     query.chat_key = SMA_STR(KEY);
     query.limit = query.limit == 0 ? 50 : query.limit;
     *ret_reader = run_query(history, &query);
-    const struct sma_history_item *items =
-        sma_history_read_items(*ret_reader, ret_count, &is_cut);
+    const struct sma_history_item *items = sma_history_read_items(*ret_reader, ret_count, &is_cut);
     CHECK(!is_cut || query.limit < 50);
     return items;
 }
@@ -524,10 +523,10 @@ CASE(a_long_line_hides_nothing)
         CHECK(memmem(items[0].line.ptr, items[0].line.len, "isShortened", 11) == NULL);
         sma_history_read_end(reader);
 
-        (void)read_all(history,
-                       (struct sma_history_query){
-                           .is_raw = true, .limit = 1, .message_id = SMA_STR("long")},
-                       &reader, &count);
+        (void)read_all(
+            history,
+            (struct sma_history_query){.is_raw = true, .limit = 1, .message_id = SMA_STR("long")},
+            &reader, &count);
         CHECK_INT(1, count); /* looked for by its id it is there */
         sma_history_read_end(reader);
         sma_history_close(history);
@@ -555,8 +554,8 @@ CASE(a_line_is_whole_up_to_its_bound)
         const struct sma_history_item *items =
             read_all(history, (struct sma_history_query){.is_raw = true}, &reader, &count);
         CHECK_INT(3, count);
-        CHECK_INT(rows[i].is_whole, memmem(items[1].line.ptr, items[1].line.len, "isShortened",
-                                           11) == NULL);
+        CHECK_INT(rows[i].is_whole,
+                  memmem(items[1].line.ptr, items[1].line.len, "isShortened", 11) == NULL);
         sma_history_read_end(reader);
         sma_history_close(history);
         drop_directory();
