@@ -60,8 +60,11 @@
 #define SMA_HISTORY_LINES_MAX 1000 /* lines of a main history file before rotation */
 /* bytes of a main history file before rotation */
 #define SMA_HISTORY_FILE_BYTES_MAX (16 * 1024 * 1024)
-#define SMA_HISTORY_LOAD_COUNT_MAX 200       /* chat_load_history limit */
-#define SMA_HISTORY_BYTES_MAX (256 * 1024)   /* bytes of one chat_load_history answer */
+#define SMA_HISTORY_LOAD_COUNT_MAX 200     /* chat_load_history limit */
+#define SMA_HISTORY_BYTES_MAX (256 * 1024) /* bytes of one chat_load_history answer */
+/* a longer line of it is shortened to the beginning of its words, and others have room */
+#define SMA_HISTORY_WHOLE_LINE_BYTES_MAX (128 * 1024)
+#define SMA_HISTORY_SHORTENED_BYTES (16 * 1024)
 #define SMA_SEARCH_SLICE_BYTES (1024 * 1024) /* read per slice between batches */
 /* the newest in contacts.json; older ones are in state.db only */
 #define SMA_CONTACTS_PROJECTED_MAX 10000
@@ -198,6 +201,8 @@
 /* identical failing calls of one run; further ones are not carried out */
 /* the same call with the same result, unknown tools: the run is summed up; told from the third */
 #define SMA_LOOP_COUNT_MAX 6
+/* rounds in a row that read the same but for a number: summed up; told from the sixth */
+#define SMA_COUNTER_LOOP_COUNT_MAX 12
 #define SMA_REPEAT_COUNT_MAX 3
 
 /* -- MCP servers ------------------------------------------------------------------------------- */

@@ -653,7 +653,7 @@ BODY(sma_deliver)
     /* parts that answered the same message before this row, for platforms that count replies */
     FIELD(uint32_t, reply_count)
     FIELD(int64_t, made_wall_ms) /* when the row was made: how old an answer may get; 0 = unknown */
-    FIELD(bool, is_interim)                  /* a text before the end of its run */
+    FIELD(bool, is_interim)                  /* words before the end of their run */
     FIELD(bool, is_aside)                    /* LATE was said of it: others pass it */
     FIELD(struct sma_stamps, stamps)
 END

@@ -74,6 +74,25 @@ static void say_links(struct doctor *doctor)
     }
 }
 
+/* Tools that no model is offered: what does not work is missed otherwise, not seen. */
+static void say_servers(struct doctor *doctor)
+{
+    const char *name;
+    json_t *server;
+    json_object_foreach(json_object_get(doctor->status, "mcp"), name, server)
+    {
+        long long count = (long long)json_integer_value(json_object_get(server, "leftOut"));
+        const char *names = json_string_value(json_object_get(server, "leftOutNames"));
+        char line[SMA_PROBE_NAME_BYTES_MAX];
+        (void)snprintf(line, sizeof line, "mcp %s", name);
+        if (count > 0)
+            doctor_say(&doctor->report, SMA_PROBE_WARNING, line,
+                       "the others are offered; tell who makes the server (docs/mcp.md)",
+                       "%lld of what it lists cannot be offered%s%s", count,
+                       names == NULL ? "" : ": ", names == NULL ? "" : names);
+    }
+}
+
 void doctor_look_at_service(struct doctor *doctor)
 {
     const char *folder = doctor->config != NULL ? doctor->config->project_dir : doctor->folder;
@@ -97,6 +116,7 @@ void doctor_look_at_service(struct doctor *doctor)
     size_t before = doctor->report.count;
     say_reasons(doctor);
     say_links(doctor);
+    say_servers(doctor);
     if (doctor->report.count == before)
         doctor_say(&doctor->report, SMA_PROBE_OK, "service", "", "runs at %s, nothing is wrong",
                    doctor->api.base);

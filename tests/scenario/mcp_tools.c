@@ -245,6 +245,34 @@ static void killed_at_any_step_nothing_is_done_twice(void)
 }
 
 /* -- hostile ----------------------------------------------------------------------------------- */
+/* What of a server cannot be offered is named, with why, by /api/status and `doctor`. */
+static void check_left_out_is_named(const struct world *world)
+{
+    char *output = NULL;
+    char *words[] = {(char *)(uintptr_t)programs.service, (char *)(uintptr_t) "doctor",
+                     (char *)(uintptr_t)world->folder.path, (char *)(uintptr_t) "--offline", NULL};
+    CHECK_INT(3, (int)mcp_number(world, "h10", "leftOut"));
+    CHECK_INT(-1, (int)mcp_number(world, "box", "leftOut"));
+    json_t *root = talk_get(world->service.port, "/api/status");
+    const json_t *servers = json_object_get(root, "mcp");
+    CHECK_TEXT("deep (nested deeper than 32), vast (its schema is too large), list (its schema "
+               "is no object)",
+               talk_text(json_object_get(servers, "h10"), "leftOutNames"));
+    const char *injected = talk_text(json_object_get(servers, "h9"), "leftOutNames");
+    CHECK(strstr(injected, "one without a name (") != NULL);
+    for (const char *at = injected; *at != '\0'; at++)
+        CHECK((unsigned char)*at >= 0x20 && *at != 0x7f);
+    CHECK(json_object_get(json_object_get(servers, "box"), "leftOutNames") == NULL);
+    (void)run_to_end(words, "", &output, WAIT_MS);
+    const char *line = strstr(output, "mcp h10");
+    if (line == NULL || strstr(line, "vast (its schema is too large)") == NULL)
+        fprintf(stderr, "doctor says: %s\n", output);
+    CHECK(line != NULL && strstr(line, "vast (its schema is too large)") != NULL);
+    CHECK(strstr(output, "mcp box") == NULL);
+    free(output);
+    json_decref(root);
+}
+
 static void hostile_ones_hurt_nobody_else(void)
 {
     struct world world;
@@ -273,6 +301,7 @@ static void hostile_ones_hurt_nobody_else(void)
     talk_expect(world.service.port, "c9",
                 "[[do: call mcp_call {\"tool\":\"h11:echo\",\"arguments\":{}}; text went on]]",
                 "went on");
+    check_left_out_is_named(&world);
     mcp_end(&world);
 }
 

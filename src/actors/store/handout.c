@@ -92,6 +92,15 @@ bool sma_store_is_interim(struct sma_store *store, const struct store_row *row)
            sma_row_is_open(head.state);
 }
 
+/* Words of a run that its end makes old: a text, or that it waits for its model. Not what it asks
+ * people, which it waits for. */
+static bool is_passing(const struct store_row *row, uint8_t intent)
+{
+    return intent == SMA_INTENT_ASSISTANT_TEXT ||
+           (intent == SMA_INTENT_NOTICE &&
+            sma_state_outbox_call(row->id) < SMA_TOOL_CALL_COUNT_MAX);
+}
+
 static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct store_row *row,
                                          const struct sma_route *route,
                                          const struct sma_state_delivery *delivery,
@@ -118,8 +127,7 @@ static SMA_CHECKED enum sma_err send_row(struct sma_store *store, const struct s
         .waited_ms = row->out != NULL ? row->out->waited_ms : 0,
         .made_wall_ms = row->made_ms,
         .reply_count = reply_count,
-        .is_interim =
-            delivery->intent == SMA_INTENT_ASSISTANT_TEXT && sma_store_is_interim(store, row),
+        .is_interim = is_passing(row, delivery->intent) && sma_store_is_interim(store, row),
         .is_aside = row->steps_aside,
         .stamps = stamps != NULL ? *stamps : (struct sma_stamps){0},
     };

@@ -178,7 +178,9 @@ static uint32_t forms_of(const struct sma_sending *sending)
         forms |= SMA_MEND_LINKS;
     if (sma_utf16_length(text) > SMA_SENDING_PIECE_UNITS_MIN)
         forms |= SMA_MEND_CUT;
-    return (sending->without & SMA_MEND_INSTEAD) != 0 ? forms : forms | SMA_MEND_FILE;
+    /* Words that others follow are no file: the model hears that they were not shown. */
+    bool may_be_file = (sending->without & SMA_MEND_INSTEAD) == 0 && !sending->asked->is_interim;
+    return may_be_file ? forms | SMA_MEND_FILE : forms;
 }
 
 /* The words as a file that nobody else can see. */

@@ -552,8 +552,10 @@ enum sma_stream_claim sma_streams_claim(struct sma_streams *streams,
         return SMA_STREAM_CLAIM_WAIT;
     }
     bool is_free = stream->state == SMA_STREAM_RUNNING || stream->state == SMA_STREAM_WAITING;
-    if (is_free && can_become && attempt->part == 0 && stream->handle[0] != '\0' &&
-        claim_now(stream, attempt->outbox_id))
+    /* A claim is written down before anything is sent: a repeat without one may stand there as a
+     * message of its own, which its key finds again. As this one it would stand there twice. */
+    can_become = can_become && !attempt->is_repeat && stream->handle[0] != '\0';
+    if (is_free && can_become && attempt->part == 0 && claim_now(stream, attempt->outbox_id))
         return take_in_time(stream);
     if (is_free)
         abandon(stream);

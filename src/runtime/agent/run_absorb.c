@@ -117,6 +117,8 @@ void run_absorb(struct sma_run *run, struct sma_str results)
         }
     }
     run->stale_count = has_news ? 0 : run->stale_count + 1;
+    if (round != NULL)
+        run_count_round(run, round);
 }
 
 /* One result alone must not crowd out everything else. */
@@ -148,10 +150,11 @@ bool run_put_results(struct sma_run *run)
         part_count += run->calls[i].part_count;
     struct sma_part *parts = part_count == 0 ? NULL : calloc(part_count, sizeof *parts);
     part_count = 0;
+    for (uint32_t i = 0; i < run->call_count; i++)
+        cap_result(run, &run->calls[i]);
+    run_tell_repeated(run);
     for (uint32_t i = 0; i < run->call_count; i++) {
         const struct run_call *call = &run->calls[i];
-        cap_result(run, &run->calls[i]);
-        run_tell_repeated(run, i);
         run_add_words(run, i);
         results[i] = (struct sma_stored_result){.call_id = run->answer.calls[i].id,
                                                 .name = run->answer.calls[i].name,

@@ -3,6 +3,7 @@
 #include "runtime/model/decode.h"
 #include "sma/text.h"
 
+#include <ctype.h>
 #include <jansson.h>
 
 bool run_is_send(enum sma_tool tool)
@@ -67,46 +68,105 @@ static bool is_change(struct sma_str name)
     return tool == SMA_TOOL_EDIT_FILE || tool == SMA_TOOL_WRITE_FILE;
 }
 
-#define TOLD_AGAIN_HEAD                                                                         \
-    "{\"note\":\"The same call with the same result as before. Do something else, or tell the " \
-    "user what is missing.\",\"result\":"
-#define TOLD_AGAIN_TAIL ",\"times\":"
+#define TOLD_HEAD(what) \
+    "{\"note\":\"" what " Do something else, or tell the user what is missing.\",\"result\":"
+#define TOLD_AGAIN TOLD_HEAD("The same call with the same result as before.")
+#define TOLD_COUNTER \
+    TOLD_HEAD("Calls that differ in a number alone, with the same result each time.")
+#define TOLD_TAIL ",\"times\":"
 
 /* What the tool said: without our note about it. */
 static uint64_t hash_result(const struct sma_run *run, struct sma_str content)
 {
+    static const char *const heads[] = {TOLD_AGAIN, TOLD_COUNTER};
     uint8_t key[16];
-    size_t head = sizeof TOLD_AGAIN_HEAD - 1, tail = sizeof TOLD_AGAIN_TAIL - 1;
+    size_t tail = sizeof TOLD_TAIL - 1;
     memcpy(key, run->random, sizeof key);
-    if (sma_str_starts_with(content, SMA_STR(TOLD_AGAIN_HEAD))) {
-        content = (struct sma_str){content.ptr + head, content.len - head};
+    for (size_t i = 0; i < SMA_COUNT_OF(heads); i++) {
+        struct sma_str head = sma_str(heads[i]);
+        if (!sma_str_starts_with(content, head))
+            continue;
+        content = (struct sma_str){content.ptr + head.len, content.len - head.len};
         size_t end = content.len;
-        while (end > tail && memcmp(content.ptr + end - tail, TOLD_AGAIN_TAIL, tail) != 0)
+        while (end > tail && memcmp(content.ptr + end - tail, TOLD_TAIL, tail) != 0)
             end--;
         content.len = end > tail ? end - tail : 0;
     }
     return sma_siphash(key, content.ptr == NULL ? "" : content.ptr, content.len);
 }
 
-void run_tell_repeated(struct sma_run *run, uint32_t index)
+/* -- counters: the same calls but for their numbers -------------------------------------------- */
+/* *mark goes on by this call, whatever its numbers, and its result. Only what reads: two changes
+ * that differ in a number are both wanted, and "done" is what both say. */
+static void put_mark(const struct sma_run *run, uint64_t *mark, const struct sma_stored_call *call,
+                     struct sma_str result)
 {
-    struct run_call *call = &run->calls[index];
-    const struct sma_stored_call *stored = &run->answer.calls[index];
-    uint64_t hash;
-    const struct run_failure *before = find_failure(run, stored, &hash);
-    if (before == NULL || before->result != hash_result(run, sma_buf_str(&call->result)))
-        return;
-    call->times = before->same_count + 1;
-    if (call->times < SMA_REPEAT_COUNT_MAX)
-        return;
+    uint8_t key[16];
+    struct sma_buf shape;
+    memcpy(key, run->random, sizeof key);
+    sma_buf_init(&shape, call->arguments.len + 1);
+    for (size_t i = 0; i < call->arguments.len; i++) {
+        bool is_digit = isdigit((unsigned char)call->arguments.ptr[i]);
+        if (!is_digit || i == 0 || !isdigit((unsigned char)call->arguments.ptr[i - 1]))
+            sma_buf_put_char(&shape, is_digit ? '0' : call->arguments.ptr[i]);
+    }
+    uint64_t parts[] = {*mark, sma_siphash(key, call->name.ptr, call->name.len),
+                        sma_siphash(key, shape.len == 0 ? "" : shape.ptr, shape.len),
+                        hash_result(run, result)};
+    bool counts = *mark != 0 && !call->is_invalid && shape.err == SMA_ERR_OK &&
+                  sma_tool_only_reads(sma_tool_find(call->name));
+    *mark = counts ? sma_siphash(key, parts, sizeof parts) : 0;
+    sma_buf_fini(&shape);
+}
+
+void run_count_round(struct sma_run *run, const struct run_round *round)
+{
+    uint64_t mark = 1; /* 0: not all of it only reads */
+    for (uint32_t i = 0; i < round->results.count; i++)
+        put_mark(run, &mark, &round->answer.calls[i], round->results.results[i].content);
+    run->counter_rounds = mark != run->round_mark ? 0 : run->counter_rounds;
+    run->counter_rounds += mark != 0 && round->results.count > 0;
+    run->round_mark = mark;
+}
+
+static uint32_t count_rounds(const struct sma_run *run)
+{
+    uint64_t mark = 1;
+    for (uint32_t i = 0; i < run->call_count; i++)
+        put_mark(run, &mark, &run->answer.calls[i], sma_buf_str(&run->calls[i].result));
+    return mark != 0 && mark == run->round_mark ? run->counter_rounds + 1 : 0;
+}
+
+/* -- the same call ----------------------------------------------------------------------------- */
+static void tell(struct sma_run *run, struct run_call *call, const char *head)
+{
     sma_buf_clear(&run->scratch);
-    sma_buf_put_text(&run->scratch, TOLD_AGAIN_HEAD);
+    sma_buf_put_text(&run->scratch, head);
     sma_buf_put_str(&run->scratch, sma_buf_str(&call->result));
-    sma_buf_printf(&run->scratch, TOLD_AGAIN_TAIL "%u}", call->times);
+    sma_buf_printf(&run->scratch, TOLD_TAIL "%u}", call->times);
     if (run->scratch.err != SMA_ERR_OK)
         return; /* the result alone */
     sma_buf_clear(&call->result);
     sma_buf_put_str(&call->result, sma_buf_str(&run->scratch));
+}
+
+void run_tell_repeated(struct sma_run *run)
+{
+    uint32_t counter = count_rounds(run);
+    for (uint32_t i = 0; i < run->call_count; i++) {
+        struct run_call *call = &run->calls[i];
+        uint64_t hash;
+        const struct run_failure *before = find_failure(run, &run->answer.calls[i], &hash);
+        bool is_same =
+            before != NULL && before->result == hash_result(run, sma_buf_str(&call->result));
+        call->times = is_same ? before->same_count + 1 : 0;
+        if (call->times >= SMA_REPEAT_COUNT_MAX) {
+            tell(run, call, TOLD_AGAIN);
+        } else if (counter >= SMA_LOOP_COUNT_MAX) {
+            call->times = counter;
+            tell(run, call, TOLD_COUNTER);
+        }
+    }
 }
 
 bool run_goes_in_circles(struct sma_run *run)
@@ -115,7 +175,8 @@ bool run_goes_in_circles(struct sma_run *run)
     for (uint32_t i = 0; i < run->failure_count; i++)
         is_stuck |= run->failures[i].same_count >= SMA_LOOP_COUNT_MAX;
     return (is_stuck && run->stale_count >= SMA_REPEAT_COUNT_MAX) ||
-           run->unknown_count >= SMA_LOOP_COUNT_MAX || run->unreadable_count > 1;
+           run->unknown_count >= SMA_LOOP_COUNT_MAX || run->unreadable_count > 1 ||
+           run->counter_rounds >= SMA_COUNTER_LOOP_COUNT_MAX;
 }
 
 bool run_count_result(struct sma_run *run, const struct sma_stored_call *call,

@@ -229,8 +229,10 @@ struct sma_run
     /* over the rounds */
     struct run_failure *failures;
     uint32_t failure_count, failure_room;
-    uint32_t stale_count;   /* rounds in a row that brought nothing new */
-    uint32_t unknown_count; /* calls of tools that there are not */
+    uint32_t stale_count;    /* rounds in a row that brought nothing new */
+    uint32_t unknown_count;  /* calls of tools that there are not */
+    uint64_t round_mark;     /* of the last round: its calls but for their numbers, its results */
+    uint32_t counter_rounds; /* in a row with this mark */
     uint32_t unreadable_count;
 
     /* the results step that may still be on its way to the disk */
@@ -494,8 +496,10 @@ void run_add_words(struct sma_run *run, uint32_t index);
 bool run_is_repeated(struct sma_run *run, const struct sma_stored_call *call);
 bool run_count_result(struct sma_run *run, const struct sma_stored_call *call,
                       struct sma_str content, bool is_error);
-/* The model is told with the result that it asks for the same again. */
-void run_tell_repeated(struct sma_run *run, uint32_t index);
+/* Counts rounds that differ from the one before in numbers alone. */
+void run_count_round(struct sma_run *run, const struct run_round *round);
+/* The model is told with the results that it asks for the same again. */
+void run_tell_repeated(struct sma_run *run);
 /* Rounds without news: the run is summed up and ended. */
 bool run_goes_in_circles(struct sma_run *run);
 

@@ -335,8 +335,9 @@ struct sma_history_item
     int64_t wall_ms;
     bool is_user; /* else assistant, or another role when is_raw */
     struct sma_str role, user_id, user_name, message_id;
-    struct sma_str text; /* cut at the answer's byte limit when it alone is longer */
-    /* the entry as it stands in the file, without newline; empty unless is_raw */
+    struct sma_str text; /* its beginning when the line is over SMA_HISTORY_WHOLE_LINE_BYTES_MAX */
+    /* The entry as it stands in the file, without newline; empty unless is_raw. A longer one has
+     * "isShortened":true, and no meta when that is what is long. */
     struct sma_str line;
 };
 struct sma_history_reader;
@@ -364,7 +365,8 @@ SMA_CHECKED enum sma_err sma_history_read_step(struct sma_history_reader *reader
                                                struct sma_error *error);
 /**
  * The newest matches, oldest first, at most `limit` and SMA_HISTORY_BYTES_MAX of text (of lines
- * when is_raw). Valid until read_end. *ret_is_cut: more matched, or may match, than was allowed.
+ * when is_raw). Valid until read_end. *ret_is_cut: more matched, or may match, than was allowed. A
+ * line that is long in what is neither words nor meta is reported and passed over.
  */
 const struct sma_history_item *sma_history_read_items(struct sma_history_reader *reader,
                                                       uint32_t *ret_count, bool *ret_is_cut);

@@ -375,35 +375,63 @@ static void stop(struct sma_history_reader *reader, bool is_cut)
     reader->is_cut = is_cut;
 }
 
-/* Cut what does not fit. False when the item must be left out and the reading ends. */
-static bool fit_item(struct sma_history_reader *reader, struct sma_history_item *item,
-                     size_t line_len)
-{
-    size_t others =
-        reader->is_raw ? line_len : item->user_id.len + item->user_name.len + item->message_id.len;
-    size_t room = SMA_HISTORY_BYTES_MAX - reader->item_bytes;
-    size_t wanted = reader->is_raw ? line_len : others + item->text.len;
-    if (wanted > room) {
-        stop(reader, true);
-        if (reader->item_count > 0 || reader->is_raw || others >= room)
-            return false;
-        item->text.len =
-            sma_utf8_cut(item->text, room - others); /* the only one: better a part than nothing */
-        wanted = others + item->text.len;
-    }
-    reader->item_bytes += wanted;
-    return true;
-}
-
 static bool has_more(const struct sma_history_reader *reader, uint64_t offset)
 {
     return offset > 0 || reader->archive_next > 0;
 }
 
-/* Takes parsed->root. */
-static enum sma_err add_item(struct sma_history_reader *reader, struct history_parsed *parsed,
-                             struct sma_str line, uint64_t offset)
+/* A line as JSON with the beginning of its words, or NULL. */
+static char *make_shortened(const json_t *root, struct sma_str text, bool has_meta)
 {
+    json_t *copy = json_copy((json_t *)root); /* its members are shared and not changed */
+    char *line = NULL;
+    if (!has_meta)
+        (void)json_object_del(copy, "meta"); /* or there is none */
+    if (json_object_set_new(copy, "text", json_stringn(text.ptr, text.len)) == 0 &&
+        json_object_set_new(copy, "isShortened", json_true()) == 0)
+        line = json_dumps(copy, JSON_COMPACT);
+    json_decref(copy);
+    return line;
+}
+
+/*
+ * What the item takes of the answer: whole, or, when it would leave no room for others, the
+ * beginning of its words. ret_line: a copy of its line when lines are asked for.
+ * @return OK | TOOBIG: long in what is not words | NOMEM
+ */
+static enum sma_err shape_item(const struct sma_history_reader *reader, struct sma_str line,
+                               struct sma_history_item *item, char **ret_line, size_t *ret_bytes)
+{
+    size_t others = item->user_id.len + item->user_name.len + item->message_id.len;
+    size_t bytes = reader->is_raw ? line.len : others + item->text.len;
+    SMA_AUTO(sma_freep) char *copy = NULL;
+    if (bytes > SMA_HISTORY_WHOLE_LINE_BYTES_MAX) {
+        item->text.len = sma_utf8_cut(item->text, SMA_HISTORY_SHORTENED_BYTES);
+        bytes = others + item->text.len;
+        for (int i = 0; i < 2 && reader->is_raw; i++) {
+            free(copy);
+            copy = make_shortened(reader->parsed.root, item->text, i == 0);
+            bytes = copy == NULL ? 0 : strlen(copy);
+            if (bytes <= SMA_HISTORY_WHOLE_LINE_BYTES_MAX)
+                break;
+        }
+        if (bytes > SMA_HISTORY_WHOLE_LINE_BYTES_MAX)
+            return SMA_ERR_TOOBIG;
+    } else if (reader->is_raw) {
+        copy = strndup(line.ptr, line.len); /* JSON: no NUL in it */
+    }
+    if (reader->is_raw && copy == NULL)
+        return SMA_ERR_NOMEM;
+    *ret_line = SMA_TAKE(copy);
+    *ret_bytes = bytes;
+    return SMA_ERR_OK;
+}
+
+/* Takes reader->parsed.root. */
+static enum sma_err add_item(struct sma_history_reader *reader, struct sma_str line,
+                             uint64_t offset)
+{
+    const struct history_parsed *parsed = &reader->parsed;
     struct sma_history_item item = {
         .wall_ms = parsed->entry.wall_ms,
         .is_user = sma_str_is_equal(parsed->entry.role, SMA_STR("user")),
@@ -413,25 +441,25 @@ static enum sma_err add_item(struct sma_history_reader *reader, struct history_p
         .message_id = parsed->entry.message_id,
         .text = parsed->entry.text,
     };
-    char *copy = reader->is_raw ? malloc(line.len + 1) : NULL;
-    if (reader->is_raw && copy == NULL) {
-        json_decref(parsed->root);
-        return SMA_ERR_NOMEM;
-    }
-    if (!fit_item(reader, &item, line.len)) {
-        free(copy);
-        json_decref(parsed->root);
+    size_t bytes = 0;
+    SMA_AUTO(sma_freep) char *copy = NULL;
+    enum sma_err err = shape_item(reader, line, &item, &copy, &bytes);
+    if (err == SMA_ERR_TOOBIG) {
+        history_report_line(reader->history, reader->path.ptr, reader->fd, offset);
         return SMA_ERR_OK;
     }
-    if (copy != NULL) {
-        memcpy(copy, line.ptr, line.len);
-        item.line = (struct sma_str){copy, line.len};
-    }
+    if (err == SMA_ERR_OK && bytes > SMA_HISTORY_BYTES_MAX - reader->item_bytes)
+        stop(reader, true);
+    if (err != SMA_ERR_OK || reader->is_done)
+        return err;
+    reader->item_bytes += bytes;
     uint32_t slot = reader->limit - ++reader->item_count;
+    item.line = (struct sma_str){copy, copy == NULL ? 0 : bytes};
+    reader->lines[slot] = SMA_TAKE(copy);
     reader->items[slot] = item;
-    reader->roots[slot] = parsed->root;
-    reader->lines[slot] = copy;
-    if (reader->item_count == reader->limit && !reader->is_done)
+    reader->roots[slot] = reader->parsed.root;
+    reader->parsed.root = NULL;
+    if (reader->item_count == reader->limit)
         stop(reader, has_more(reader, offset));
     return SMA_ERR_OK;
 }
@@ -440,13 +468,9 @@ static enum sma_err add_item(struct sma_history_reader *reader, struct history_p
 static enum sma_err take_parsed(struct sma_history_reader *reader, bool is_match,
                                 struct sma_error *error)
 {
-    struct history_parsed parsed = reader->parsed;
+    enum sma_err err = is_match ? add_item(reader, reader->line, reader->line_offset) : SMA_ERR_OK;
+    json_decref(reader->parsed.root); /* NULL when an item has it */
     reader->parsed = (struct history_parsed){0};
-    if (!is_match) {
-        json_decref(parsed.root);
-        return SMA_ERR_OK;
-    }
-    enum sma_err err = add_item(reader, &parsed, reader->line, reader->line_offset);
     return err == SMA_ERR_OK ? err : sma_fail(error, err, "no memory for the history");
 }
 

@@ -325,6 +325,25 @@ static void a_claim_is_kept_until_its_row_is_over(void)
     close_world();
 }
 
+/* It may have arrived as a message of its own, before there was a stream. */
+static void a_repeat_that_claimed_none_becomes_none(void)
+{
+    open_world();
+    begin(7);
+    struct sma_attempt attempt = attempt_of(7);
+    attempt.is_repeat = true;
+    CHECK_INT(SMA_STREAM_CLAIM_NONE, sma_streams_claim(&world.streams, &attempt, true));
+    run_ms(2000);
+    CHECK_INT(1, count_of("end"));
+    tell(8, SMA_PROGRESS_TEXT, "once");
+    run_ms(1600);
+    attempt = attempt_of(8);
+    CHECK_INT(SMA_STREAM_CLAIM_TAKEN, sma_streams_claim(&world.streams, &attempt, true));
+    attempt.is_repeat = true;
+    CHECK_INT(SMA_STREAM_CLAIM_TAKEN, sma_streams_claim(&world.streams, &attempt, true));
+    close_world();
+}
+
 static void a_claim_outlives_the_program(void)
 {
     open_world();
@@ -485,6 +504,7 @@ int main(void)
     RUN(nothing_is_asked_before_it_is_written_down);
     RUN(what_cannot_be_written_down_is_not_shown);
     RUN(a_claim_is_kept_until_its_row_is_over);
+    RUN(a_repeat_that_claimed_none_becomes_none);
     RUN(a_claim_outlives_the_program);
     RUN(a_stream_that_a_crash_left_is_taken_back_or_goes_on);
     RUN(one_whose_answer_was_never_heard_is_not_made_twice);

@@ -303,7 +303,8 @@ static void play_thirty(struct driver *d)
     begin(d);
     for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
         char arguments[32]; /* each asks for something else */
-        snprintf(arguments, sizeof arguments, "{\"limit\":%d}", round);
+        snprintf(arguments, sizeof arguments, "{\"keyword\":\"%c%c\"}", 'a' + round / 26,
+                 'a' + round % 26);
         const struct driver_call call[] = {{"c1", "chat_load_history", arguments}, {0}};
         play_round(d, SMA_FINISH_TOOLS, call);
     }
@@ -352,6 +353,69 @@ CASE(the_same_call_with_the_same_result_ends)
         CHECK_INT(kind == 0 ? 6 : 11, rounds);
         answer(&d, "I could not find it.", SMA_FINISH_STOP);
         CHECK(strstr(d.done_text, "I could not find it.\n\n[I stopped: the same steps") != NULL);
+        driver_fini(&d);
+    }
+}
+
+/* A round of one call, and what it brings. */
+static void play_call(struct driver *d, const char *name, const char *arguments, const char *result)
+{
+    const struct driver_call call[] = {{"c1", name, arguments}, {0}};
+    if (strcmp(name, "chat_load_history") == 0) {
+        play_round(d, SMA_FINISH_TOOLS, call);
+        return;
+    }
+    driver_answer(d, "", SMA_FINISH_TOOLS, call);
+    if (strcmp(name, "exec_shell") == 0)
+        driver_tool(d, 0, SMA_TOOL_ALLOWED, "");
+    driver_durable(d);
+    driver_tool(d, 0, SMA_TOOL_ALLOWED, result);
+    driver_durable(d);
+}
+
+/* "page 1", "page 2" ... with nothing on them: told at the sixth, summed up at the twelfth. What
+ * changes something is work, whatever it says; words that differ are another call; so is a page
+ * with something on it. */
+CASE(calls_that_differ_in_a_number_alone_end)
+{
+    static const struct
+    {
+        const char *name, *head, *tail; /* of the arguments, about a number or a letter */
+        bool is_letter, differs;
+        int told, rounds;
+    } rows[] = {
+        {"chat_load_history", "{\"limit\":", "}", false, false, 6, 12},
+        {"read_file", "{\"path\":\"part-", ".txt\"}", false, false, 6, 12},
+        {"read_file", "{\"path\":\"part-", ".txt\"}", false, true, 0, 20},
+        {"exec_shell", "{\"command\":\"mkdir d", "\"}", false, false, 0, 20},
+        {"chat_load_history", "{\"keyword\":\"", "\"}", true, false, 0, 20},
+    };
+    for (size_t i = 0; i < 2 * SMA_COUNT_OF(rows); i++) {
+        struct driver d;
+        bool is_cut = i >= SMA_COUNT_OF(rows); /* counted from what is stored */
+        const int k = (int)(i % SMA_COUNT_OF(rows));
+        begin(&d);
+        int told = 0, rounds = 0;
+        while (!driver_request_has(&d, "came again and again") && rounds < 20) {
+            char arguments[64], result[64];
+            char number[8];
+            snprintf(number, sizeof number, "%d", rounds + 1);
+            if (rows[k].is_letter)
+                snprintf(number, sizeof number, "%c", 'A' + rounds);
+            snprintf(arguments, sizeof arguments, "%s%s%s", rows[k].head, number, rows[k].tail);
+            snprintf(result, sizeof result, "{\"success\":true,\"text\":\"%d\"}",
+                     rows[k].differs ? rounds : 0);
+            play_call(&d, rows[k].name, arguments, result);
+            rounds++;
+            if (is_cut && rounds == 8) {
+                driver_cut(&d);
+                driver_start(&d);
+            }
+            if (told == 0 && driver_request_has(&d, "differ in a number alone"))
+                told = rounds;
+        }
+        CHECK_INT(rows[k].told, told);
+        CHECK_INT(rows[k].rounds, rounds);
         driver_fini(&d);
     }
 }

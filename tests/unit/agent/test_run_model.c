@@ -408,6 +408,38 @@ CASE(a_run_waits_for_its_only_model_and_says_so_once)
     CHECK(d.done_text != NULL);
 }
 
+/* Of an unknown 500 nobody knows whether it passes: patience bounds it (adr 0109). */
+CASE(a_model_that_stays_broken_is_asked_a_bounded_number_of_times)
+{
+    static const struct
+    {
+        int64_t patience_s;
+        int questions;
+    } rows[] = {{0, 1}, {900, 12}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        SMA_AUTO(driver_fini) struct driver d;
+        begin(&d, 1, rows[i].patience_s);
+        int questions = 0;
+        uint64_t begun_ns = d.now_ns;
+        for (;;) {
+            check_asked(&d, &first);
+            questions++;
+            driver_trouble(&d, SMA_MODEL_FAILURE_TRANSIENT, -1);
+            const struct sma_run_action *action = driver_find(&d, SMA_RUN_STORE_STEP);
+            if (action == NULL)
+                break;
+            uint64_t seconds = (action->step.wait_ms + 999) / 1000;
+            park(&d);
+            due(&d, seconds);
+        }
+        driver_done(&d, true);
+        CHECK_INT(SMA_OUTCOME_FAILED, d.done_outcome);
+        CHECK(d.done_text != NULL);
+        CHECK_INT(rows[i].questions, questions);
+        CHECK(d.now_ns - begun_ns <= (uint64_t)(rows[i].patience_s + 20) * SECOND);
+    }
+}
+
 CASE(a_model_that_comes_back_is_waited_for_anew)
 {
     SMA_AUTO(driver_fini) struct driver d;

@@ -214,7 +214,8 @@ CASE(thirty_stored_rounds_end_at_the_step_limit)
     struct sma_history_lines none = {0};
     for (int round = 1; round <= SMA_RUN_STEP_COUNT_MAX; round++) {
         char arguments[32];
-        snprintf(arguments, sizeof arguments, "{\"limit\":%d}", round);
+        snprintf(arguments, sizeof arguments, "{\"keyword\":\"%c%c\"}", 'a' + round / 26,
+                 'a' + round % 26);
         const struct driver_call call[] = {{"c1", "chat_load_history", arguments}, {0}};
         driver_answer(&d, "", SMA_FINISH_TOOLS, call);
         driver_durable(&d);

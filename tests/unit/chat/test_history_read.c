@@ -326,9 +326,9 @@ CASE(reading_goes_on_beside_writing_and_rotation)
     uint32_t count;
     bool is_cut;
     const struct sma_history_item *items = sma_history_read_items(reader, &count, &is_cut);
-    CHECK_INT(1, count); /* the old one, once; not the late one */
-    CHECK(items[0].text.ptr[0] == 'a' && is_cut);
-    CHECK(items[0].text.len <= SMA_HISTORY_BYTES_MAX);
+    CHECK_INT(1, count);                           /* the old one, once; not the late one */
+    CHECK(items[0].text.ptr[0] == 'a' && !is_cut); /* shortened, and there is no other */
+    CHECK_INT(SMA_HISTORY_SHORTENED_BYTES, items[0].text.len);
     sma_history_read_end(reader);
     sma_history_close(history);
     drop_directory();
@@ -450,12 +450,144 @@ CASE(huge_lines_are_read_and_monsters_skipped)
     bool is_cut;
     const struct sma_history_item *items = sma_history_read_items(reader, &count, &is_cut);
     CHECK_INT(1, count);
-    CHECK_INT(SMA_HISTORY_BYTES_MAX, items[0].text.len);
-    CHECK(is_cut);
+    CHECK_INT(SMA_HISTORY_SHORTENED_BYTES, items[0].text.len);
+    CHECK(!is_cut); /* nothing else matches; who shows the text says that it goes on */
     sma_history_read_end(reader);
     sma_buf_fini(&file);
     sma_history_close(history);
     drop_directory();
+}
+
+/* Begins "before", then a text of text_len times `letter`, then "after". */
+static void put_long_between(size_t text_len, const char *letter, const char *more)
+{
+    struct sma_buf file;
+    sma_buf_init(&file, 64u << 20);
+    put_line(&file, "user", "\"before\"", "");
+    sma_buf_put_text(&file, "{\"v\":1,\"ts\":7,\"chatKey\":\"" KEY
+                            "\",\"messageId\":\"long\",\"role\":\"user\",\"text\":\"");
+    for (size_t i = 0; i < text_len; i++)
+        sma_buf_put_text(&file, letter);
+    sma_buf_put_text(&file, "\"");
+    sma_buf_put_text(&file, more);
+    sma_buf_put_text(&file, "}\n");
+    put_line(&file, "assistant", "\"after\"", "");
+    put_file(NAME, file.ptr, file.len);
+    sma_buf_fini(&file);
+}
+
+static const struct sma_history_item *read_all(struct sma_history *history,
+                                               struct sma_history_query query,
+                                               struct sma_history_reader **ret_reader,
+                                               uint32_t *ret_count)
+{
+    bool is_cut;
+    query.chat_key = SMA_STR(KEY);
+    query.limit = query.limit == 0 ? 50 : query.limit;
+    *ret_reader = run_query(history, &query);
+    const struct sma_history_item *items = sma_history_read_items(*ret_reader, ret_count, &is_cut);
+    CHECK(!is_cut || query.limit < 50);
+    return items;
+}
+
+/* A line that leaves no room for others is shortened and says so; what stands before it is read. */
+CASE(a_long_line_hides_nothing)
+{
+    static const char *const letters[] = {"z", "\\u0007", "\xe2\x82\xac"}; /* euro: 3 bytes */
+    for (size_t i = 0; i < SMA_COUNT_OF(letters); i++) {
+        make_directory();
+        put_long_between(SMA_HISTORY_BYTES_MAX + 1, letters[i],
+                         ",\"meta\":{\"files\":[{\"path\":\"a\"}]}");
+        struct sma_history *history = open_history();
+        struct sma_history_reader *reader;
+        uint32_t count;
+        const struct sma_history_item *items =
+            read_all(history, (struct sma_history_query){0}, &reader, &count);
+        CHECK_INT(3, count);
+        CHECK(sma_str_is_equal(items[0].text, SMA_STR("before")));
+        CHECK(items[1].text.len > SMA_HISTORY_SHORTENED_BYTES - 4 &&
+              items[1].text.len <= SMA_HISTORY_SHORTENED_BYTES);
+        CHECK(sma_utf8_is_valid(items[1].text));
+        sma_history_read_end(reader);
+
+        items = read_all(history, (struct sma_history_query){.is_raw = true}, &reader, &count);
+        CHECK_INT(3, count);
+        CHECK(items[1].line.len < SMA_HISTORY_WHOLE_LINE_BYTES_MAX);
+        char line[SMA_HISTORY_WHOLE_LINE_BYTES_MAX + 1] = "";
+        memcpy(line, items[1].line.ptr, items[1].line.len);
+        CHECK(strstr(line, "\"isShortened\":true") != NULL);
+        CHECK(strncmp(line, "{\"v\":1,\"ts\":7,", 14) == 0);
+        CHECK(strstr(line, "\"text\":\"") != NULL && items[1].line.len > 1000);
+        CHECK(strstr(line, "\"meta\":{\"files\":[{\"path\":\"a\"}]}") != NULL);
+        CHECK(line[items[1].line.len - 1] == '}');
+        CHECK(memmem(items[0].line.ptr, items[0].line.len, "isShortened", 11) == NULL);
+        sma_history_read_end(reader);
+
+        (void)read_all(
+            history,
+            (struct sma_history_query){.is_raw = true, .limit = 1, .message_id = SMA_STR("long")},
+            &reader, &count);
+        CHECK_INT(1, count); /* looked for by its id it is there */
+        sma_history_read_end(reader);
+        sma_history_close(history);
+        drop_directory();
+    }
+}
+
+/* max - 1, max and max + 1 bytes of a line. */
+CASE(a_line_is_whole_up_to_its_bound)
+{
+    static const struct
+    {
+        int more;
+        bool is_whole;
+    } rows[] = {{-1, true}, {0, true}, {1, false}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        make_directory();
+        put_long_between(0, "", "");
+        size_t others = strlen("{\"v\":1,\"ts\":7,\"chatKey\":\"" KEY
+                               "\",\"messageId\":\"long\",\"role\":\"user\",\"text\":\"\"}");
+        put_long_between(SMA_HISTORY_WHOLE_LINE_BYTES_MAX - others + (size_t)rows[i].more, "z", "");
+        struct sma_history *history = open_history();
+        struct sma_history_reader *reader;
+        uint32_t count;
+        const struct sma_history_item *items =
+            read_all(history, (struct sma_history_query){.is_raw = true}, &reader, &count);
+        CHECK_INT(3, count);
+        CHECK_INT(rows[i].is_whole,
+                  memmem(items[1].line.ptr, items[1].line.len, "isShortened", 11) == NULL);
+        sma_history_read_end(reader);
+        sma_history_close(history);
+        drop_directory();
+    }
+}
+
+/* What is not its words cannot be shortened: then without meta, or the line is passed over and
+ * reported. */
+CASE(a_line_long_in_other_members_is_passed_over)
+{
+    static char name[SMA_HISTORY_BYTES_MAX + 64], meta[sizeof name + 64];
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < 2; i++) {
+        make_directory();
+        snprintf(meta, sizeof meta, i == 0 ? ",\"meta\":{\"x\":\"%s\"}" : ",\"userId\":\"%s\"",
+                 name);
+        put_long_between(5, "z", meta);
+        struct sma_history *history = open_history();
+        for (int is_raw = 0; is_raw < 2; is_raw++) {
+            struct sma_history_reader *reader;
+            uint32_t count;
+            const struct sma_history_item *items = read_all(
+                history, (struct sma_history_query){.is_raw = is_raw == 1}, &reader, &count);
+            CHECK_INT(i == 0 ? 3 : 2, count);
+            CHECK(sma_str_is_equal(items[0].text, SMA_STR("before")));
+            CHECK(is_raw == 0 || i == 1 || items[1].line.len < 1000);
+            sma_history_read_end(reader);
+        }
+        CHECK_INT(i, report_counts[SMA_HISTORY_LINE_DAMAGED]);
+        sma_history_close(history);
+        drop_directory();
+    }
 }
 
 CASE(stamps_bound_the_answer)

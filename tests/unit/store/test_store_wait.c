@@ -20,8 +20,8 @@ static enum sma_state_vfs_action fail_when_full(enum sma_state_vfs_role role,
                                                             : SMA_STATE_VFS_PASS;
 }
 
-static void wait_step(uint64_t seq, uint32_t number, uint32_t wait_ms,
-                      const struct delivery *notice)
+static void wait_step_of(uint64_t seq, uint32_t number, uint32_t wait_ms,
+                         const struct delivery *notice, uint8_t intent)
 {
     struct sma_msg *msg = SMA_MSG_NEW(SMA_MSG_STEP, struct sma_step, 4096);
     struct sma_step *body = SMA_MSG_BODY(msg, struct sma_step);
@@ -32,10 +32,18 @@ static void wait_step(uint64_t seq, uint32_t number, uint32_t wait_ms,
     body->wait_ms = wait_ms;
     if (notice != NULL) {
         body->delivery_count = 1;
-        body->deliveries = put_deliveries(msg, notice, 1);
+        struct sma_step_delivery *put = put_deliveries(msg, notice, 1);
+        put->intent = intent;
+        body->deliveries = put;
     }
     ask_as_agent(&w, msg);
     run(&w);
+}
+
+static void wait_step(uint64_t seq, uint32_t number, uint32_t wait_ms,
+                      const struct delivery *notice)
+{
+    wait_step_of(seq, number, wait_ms, notice, SMA_INTENT_ASSISTANT_TEXT);
 }
 
 static void begin_world(void)
@@ -129,6 +137,30 @@ CASE(its_notice_goes_out_with_it)
     uint64_t seq = run_seq(&w);
     wait_step(seq, 1, 15000, &(struct delivery){.key = CHAT_A, .text = "a moment"});
     CHECK_TEXT("a moment", next_delivery(&w));
+}
+
+/* Nothing of it becomes a file: the run goes on. What it asks people is not in passing, nor is the
+ * notice of its end (test_store_actor_outbox: the_notice_of_a_given_up_run_...). */
+CASE(its_notice_is_in_passing)
+{
+    static const struct
+    {
+        uint32_t call;
+        bool is_interim;
+    } rows[] = {{0, true}, {SMA_TOOL_CALL_COUNT_MAX - 1, true}, {SMA_TOOL_CALL_COUNT_MAX, false}};
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        begin_world();
+        say(&w, "a", "1", "question");
+        run(&w);
+        wait_step_of(run_seq(&w), 1, 15000,
+                     &(struct delivery){.key = CHAT_A, .text = "a moment", .call = rows[i].call},
+                     SMA_INTENT_NOTICE);
+        struct sma_msg *row = take(&w.dispatcher, SMA_MSG_DELIVER);
+        CHECK(row != NULL);
+        CHECK_INT(rows[i].is_interim, SMA_MSG_BODY(row, struct sma_deliver)->is_interim);
+        sma_msg_destroy(row);
+        end_world(&w);
+    }
 }
 
 CASE(nothing_wakes_up_when_nothing_waits)

@@ -235,6 +235,35 @@ static void what_is_still_allowed_arrives(void)
     }
 }
 
+/* Words of a run that goes on are no file: more come. A file that is meant is one. */
+static void words_in_passing_become_no_file(void)
+{
+    for (int is_file = 0; is_file < 2; is_file++) {
+        struct world_receipt receipt;
+        char path[600];
+        world_open("");
+        snprintf(path, sizeof path, "%s/p.png", world_dir);
+        FILE *file = fopen(path, "w");
+        CHECK(file != NULL && fputs("picture", file) >= 0 && fclose(file) == 0);
+        telegram_tell(&world_platform, "{s:s,s:I,s:s}", "do", "block", "chat",
+                      (json_int_t)WORLD_GROUP, "what", "text");
+        uint64_t row = world_give(
+            &(struct world_order){.kind = WORLD_DELIVER,
+                                  .seq = 1,
+                                  .chat = GROUP,
+                                  .thread = "",
+                                  .reply = "",
+                                  .text = is_file ? PHOTO : "sentinel: one moment **please**",
+                                  .is_interim = true});
+        WORLD_WAIT(world_has_receipt(row, &receipt));
+        CHECK_INT(is_file ? SMA_DELIVERY_SENT : SMA_DELIVERY_FAILED, receipt.state);
+        CHECK_INT(is_file, is_shown(WORLD_GROUP, "sentinel"));
+        CHECK(is_file || world_calls("senddocument") == 0);
+        CHECK(is_file || strstr(receipt.error, "administrator") != NULL);
+        world_close();
+    }
+}
+
 /* A paste of 9 kB: the app cuts it into three messages of one second. Others have no key, so they
  * wait for nothing. */
 static void a_long_paste_has_one_key(void)
@@ -338,6 +367,7 @@ static void words_behind_a_forward_have_its_key(void)
 int main(void)
 {
     RUN(what_is_still_allowed_arrives);
+    RUN(words_in_passing_become_no_file);
     RUN(a_forward_right_behind_words_goes_with_them);
     RUN(words_behind_a_forward_have_its_key);
     RUN(a_missing_file_is_told_of);
