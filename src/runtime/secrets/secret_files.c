@@ -174,9 +174,16 @@ static char *find_real(const char *config, const char *value)
     return realpath(path, NULL);
 }
 
+/* Of the settings that were read last and include nothing: every file that a tool opens asks. */
+static _Atomic uint64_t includes_nothing;
+
 bool sma_secret_files_included(const char *config, bool (*found)(void *user, const char *path),
                                void *user)
 {
+    uint64_t stamp = sma_secret_files_stamp(config); /* before they are read */
+    if (stamp != 0 && stamp == atomic_load(&includes_nothing))
+        return true;
+    bool has_include = false;
     char *paths[SMA_SECRET_INCLUDED_COUNT_MAX + 1] = {strdup(config)}, value[PATH_MAX];
     size_t count = paths[0] != NULL;
     bool is_wanted = true;
@@ -187,12 +194,16 @@ bool sma_secret_files_included(const char *config, bool (*found)(void *user, con
         if (fd >= 0)
             close(fd);
         for (bool is_include = false; bytes != NULL && at < len && is_wanted;) {
-            if (!find_included(next_line((struct sma_str){bytes, len}, &at), &is_include, value) ||
-                count == SMA_COUNT_OF(paths) || (paths[count] = find_real(paths[i], value)) == NULL)
+            if (!find_included(next_line((struct sma_str){bytes, len}, &at), &is_include, value))
                 continue;
-            is_wanted = found(user, paths[count++]);
+            has_include = true; /* what is not there yet may come */
+            if (count < SMA_COUNT_OF(paths) && (paths[count] = find_real(paths[i], value)) != NULL)
+                is_wanted = found(user, paths[count++]);
         }
+        has_include |= bytes == NULL;
     }
+    if (!has_include && count > 0)
+        atomic_store(&includes_nothing, stamp);
     while (count > 0)
         free(paths[--count]);
     return is_wanted;
@@ -332,11 +343,11 @@ static bool is_settled(dev_t device, const struct stat *facts)
            facts->st_ctim.tv_sec + SETTLED_S < now.tv_sec;
 }
 
-uint64_t sma_secret_files_stamp(const char *folder)
+uint64_t sma_secret_files_stamp(const char *path)
 {
     static const uint8_t key[16];
     struct stat facts;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is_one =
         fd >= 0 && has_times(fd) && fstat(fd, &facts) == 0 && is_settled(facts.st_dev, &facts);
     if (fd >= 0)
