@@ -1,15 +1,18 @@
 /*
  * config_decisive.c — the files that this configuration makes decisive (runtime/decisive): those it
- * names itself, and what the servers of mcp.json run.
+ * names itself, what the servers of mcp.json run, and what the settings of git include.
  */
 #include "config_load.h"
 
 #include "runtime/decisive/decisive.h"
 #include "runtime/mcp/mcp_config.h"
+#include "runtime/secrets/secret_files.h"
 #include "sma/chats.h"
 #include "sma/param.h"
 
 #include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
 
 static void add(const struct loading *loading, struct sma_decisive_list *list, const char *path,
                 const char *suffixes)
@@ -53,6 +56,36 @@ static void add_servers(struct loading *loading, struct sma_decisive_list *list)
     sma_mcp_config_destroy(servers);
 }
 
+struct including
+{
+    const struct loading *loading;
+    struct sma_decisive_list *list;
+};
+
+static bool add_included(void *user, const char *named, const char *path)
+{
+    const struct including *including = user;
+    const char *project_dir = including->loading->config->project_dir;
+    struct sma_decisive item = {.path = named, .is_of_git = true};
+    (void)sma_decisive_add(including->list, project_dir, &item);
+    item.path = path; /* a link leads there */
+    if (path != NULL)
+        (void)sma_decisive_add(including->list, project_dir, &item);
+    return true;
+}
+
+/* Of a repository right in the project; git reads the second file only where the first says so. */
+static void add_git_settings(const struct loading *loading, struct sma_decisive_list *list)
+{
+    struct including including = {loading, list};
+    static const char *const names[] = {".git/config", ".git/config.worktree"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
+        if (snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, names[i]) <
+            (int)sizeof path)
+            (void)sma_secret_files_included(path, add_included, &including); /* it wants all */
+}
+
 /* Into the room of the configuration. */
 static void keep(struct loading *loading, const struct sma_decisive_list *list)
 {
@@ -81,6 +114,7 @@ enum sma_err config_read_decisive(struct loading *loading)
     add(loading, &list, config_find_variable(loading, "SSL_CERT_FILE"), NULL);
     add(loading, &list, config_find_variable(loading, "SSL_CERT_DIR"), SMA_DECISIVE_ALL);
     add_servers(loading, &list);
+    add_git_settings(loading, &list);
     if (list.is_cut)
         config_warn(loading,
                     "%s: its MCP servers name more than %d files of the project; those beyond are "

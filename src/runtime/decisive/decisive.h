@@ -1,7 +1,7 @@
 /*
  * decisive.h — the set of files that decide what the program is and runs: what ship.json names
- * (prompts, authorities) and what the servers of mcp.json run, with the folders that their programs
- * load from. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
+ * (prompts, authorities), what the servers of mcp.json run, with the folders that their programs
+ * load from, and what the project's settings of git include. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
  * policy.h; write_judge.h asks all three.
  *
  * Computed with each configuration (sma_config.decisive) and constant then. What it holds is the
@@ -28,6 +28,7 @@ struct sma_decisive
     const char *server; /* of mcp.json, whose program it is; NULL: ship.json names it */
     bool is_library;    /* packages (node_modules, a venv): too much for a digest */
     bool is_unwalled;   /* left writable for commands */
+    bool is_of_git;     /* settings that a git outside of the walls obeys: also one to come */
 };
 
 /* Growing; items and their texts are owned. */

@@ -3,6 +3,7 @@
  */
 #include "sandbox.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/secrets/secret_files.h"
 #include "sandbox_priv.h"
 
@@ -20,8 +21,16 @@
 
 #define FILE_BYTES_MAX (4LL << 30)
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
-#define SHIP_PLACEHOLDER "{}\n"
-#define COMMONDIR_PLACEHOLDER ".\n"
+/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
+ * "here" keeps others out. It reads config.worktree as soon as its owner uses worktrees. */
+static const struct placeholder
+{
+    unsigned which;
+    const char *name, *text;
+} PLACEHOLDERS[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
+                    {SMA_PLACEHOLDER_SHIP, "ship.json", "{}\n"},
+                    {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", ".\n"},
+                    {SMA_PLACEHOLDER_WORKTREE, ".git/config.worktree", ENV_PLACEHOLDER}};
 
 /* Around the command, in the sandbox: when it is over but has left processes behind, they get a
  * moment to finish before everything is ended with this shell. A trap is not inherited as one: the
@@ -237,30 +246,37 @@ static bool make_file(const char *path, const char *text, mode_t mode, bool may_
     return is_written;
 }
 
-static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *path,
-                                    const char *text, unsigned which, struct sma_error *error)
+static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *dir,
+                                    const struct placeholder *row, struct sma_error *error)
 {
+    char path[PATH_MAX];
     struct stat facts;
+    if (!sandbox_join(path, dir, row->name))
+        return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
     if (lstat(path, &facts) == 0)
         return SMA_ERR_OK;
-    if (make_file(path, text, 0600, which == SMA_PLACEHOLDER_ENV))
-        plan->placeholders |= which;
+    if (make_file(path, row->text, 0600, row->which == SMA_PLACEHOLDER_ENV))
+        plan->placeholders |= row->which;
     else if (errno != EEXIST)
         return sma_fail_os(error, errno, "%s cannot be kept from commands", path);
     return SMA_ERR_OK;
 }
 
-/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
- * "here" keeps others out. */
-static enum sma_err put_commondir(struct sma_sandbox_plan *plan, const struct project *project,
-                                  struct sma_error *error)
+static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct sma_config *config,
+                                     struct sma_error *error)
 {
-    char git[PATH_MAX], path[PATH_MAX];
-    struct stat facts;
-    if (!sandbox_join(git, project->dir, ".git") || !sandbox_join(path, git, "commondir") ||
-        lstat(git, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return SMA_ERR_OK;
-    return put_placeholder(plan, path, COMMONDIR_PLACEHOLDER, SMA_PLACEHOLDER_COMMONDIR, error);
+    char git[PATH_MAX];
+    bool has_git = sandbox_join(git, config->project_dir, ".git") && sandbox_is_folder(git);
+    for (size_t i = 0; i < SMA_COUNT_OF(PLACEHOLDERS); i++)
+        if (has_git || strncmp(PLACEHOLDERS[i].name, ".git/", 5) != 0)
+            SMA_TRY(put_placeholder(plan, config->project_dir, &PLACEHOLDERS[i], error));
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        struct placeholder row = {SMA_PLACEHOLDER_INCLUDED, config->decisive[i].path,
+                                  ENV_PLACEHOLDER};
+        if (config->decisive[i].is_of_git) /* where it fails nothing is written: sandbox_owner.c */
+            (void)put_placeholder(plan, config->project_dir, &row, NULL);
+    }
+    return SMA_ERR_OK;
 }
 
 static enum sma_err keep_from_writing(struct sma_sandbox_plan *plan, const struct project *project,
@@ -359,9 +375,8 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
                                 const struct sma_secrets *secrets, struct sma_error *error)
 {
     struct project project = {.dir = config->project_dir};
-    char env[PATH_MAX], ship_json[PATH_MAX], empty[PATH_MAX];
+    char env[PATH_MAX], empty[PATH_MAX];
     if (!sandbox_join(env, project.dir, ".env") ||
-        !sandbox_join(ship_json, project.dir, "ship.json") ||
         !sandbox_join(empty, config->state_dir, SANDBOX_EMPTY) ||
         snprintf(project.ship, PATH_MAX, "%s", config->state_dir) >= PATH_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
@@ -369,9 +384,7 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
     if (!make_file(empty, "", 0400, true) &&
         (lstat(empty, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0))
         return sma_fail_os(error, errno, "%s cannot be made", empty);
-    SMA_TRY(put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error));
-    SMA_TRY(put_placeholder(plan, ship_json, SHIP_PLACEHOLDER, SMA_PLACEHOLDER_SHIP, error));
-    SMA_TRY(put_commondir(plan, &project, error));
+    SMA_TRY(put_placeholders(plan, config, error));
     sandbox_add_bind(plan, "--bind", project.dir, project.dir);
     SMA_TRY(lay_out_ship(plan, &project, error));
     sandbox_hide(plan, project.dir, empty, env);
@@ -390,29 +403,31 @@ void sandbox_pin(struct sma_sandbox_plan *plan, const char *path)
     sandbox_add_bind(plan, "--bind", path, path);
 }
 
+static void remove_placeholder(const char *dir, const struct placeholder *row)
+{
+    char path[PATH_MAX], bytes[128];
+    if (!sandbox_join(path, dir, row->name))
+        return;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
+    bool is_empty = len == 0 && row->which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
+    if (is_empty ||
+        (len == (ssize_t)strlen(row->text) && memcmp(bytes, row->text, (size_t)len) == 0))
+        (void)unlink(path); /* gone already: as well */
+    if (fd >= 0)
+        close(fd);
+}
+
 static void remove_placeholders(const struct sma_config *config, unsigned placeholders)
 {
-    static const struct
-    {
-        unsigned which;
-        const char *name, *text;
-    } rows[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
-                {SMA_PLACEHOLDER_SHIP, "ship.json", SHIP_PLACEHOLDER},
-                {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", COMMONDIR_PLACEHOLDER}};
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        char path[PATH_MAX], bytes[128];
-        if ((placeholders & rows[i].which) == 0 ||
-            !sandbox_join(path, config->project_dir, rows[i].name))
-            continue;
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-        bool is_empty = len == 0 && rows[i].which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
-        if (is_empty ||
-            (len == (ssize_t)strlen(rows[i].text) && memcmp(bytes, rows[i].text, (size_t)len) == 0))
-            (void)unlink(path); /* gone already: as well */
-        if (fd >= 0)
-            close(fd);
-    }
+    for (size_t i = 0; i < SMA_COUNT_OF(PLACEHOLDERS); i++)
+        if ((placeholders & PLACEHOLDERS[i].which) != 0)
+            remove_placeholder(config->project_dir, &PLACEHOLDERS[i]);
+    for (size_t i = 0; i < config->decisive_count; i++)
+        if (config->decisive[i].is_of_git && (placeholders & SMA_PLACEHOLDER_INCLUDED) != 0)
+            remove_placeholder(config->project_dir,
+                               &(struct placeholder){SMA_PLACEHOLDER_INCLUDED,
+                                                     config->decisive[i].path, ENV_PLACEHOLDER});
 }
 
 void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned placeholders)

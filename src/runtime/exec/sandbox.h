@@ -87,6 +87,8 @@ enum sma_sandbox_placeholder
     SMA_PLACEHOLDER_ENV = 1,
     SMA_PLACEHOLDER_SHIP = 2,
     SMA_PLACEHOLDER_COMMONDIR = 4,
+    SMA_PLACEHOLDER_WORKTREE = 8,
+    SMA_PLACEHOLDER_INCLUDED = 16, /* any that the settings of git include */
 };
 
 /* How to start one command. */

@@ -161,30 +161,29 @@ static bool find_included(struct sma_str line, bool *is_include, char value[PATH
 }
 
 /* Relative to the settings, or to HOME. */
-static char *find_real(const char *config, const char *value)
+static char *find_real(const char *config, const char *value, char named[2 * PATH_MAX])
 {
-    char path[2 * PATH_MAX];
     const char *home = getenv("HOME"), *slash = strrchr(config, '/');
     bool is_of_home = strncmp(value, "~/", 2) == 0 && home != NULL;
     int folder = value[0] == '/' || slash == NULL ? 0 : (int)(slash - config) + 1;
     if (is_of_home)
-        (void)snprintf(path, sizeof path, "%s%s", home, value + 1);
+        (void)snprintf(named, 2 * PATH_MAX, "%s%s", home, value + 1);
     else
-        (void)snprintf(path, sizeof path, "%.*s%s", folder, config, value);
-    return realpath(path, NULL);
+        (void)snprintf(named, 2 * PATH_MAX, "%.*s%s", folder, config, value);
+    return realpath(named, NULL);
 }
 
 /* Of the settings that were read last and include nothing: every file that a tool opens asks. */
 static _Atomic uint64_t includes_nothing;
 
-bool sma_secret_files_included(const char *config, bool (*found)(void *user, const char *path),
-                               void *user)
+bool sma_secret_files_included(const char *config, sma_secret_included_fn *found, void *user)
 {
     uint64_t stamp = sma_secret_files_stamp(config); /* before they are read */
     if (stamp != 0 && stamp == atomic_load(&includes_nothing))
         return true;
     bool has_include = false;
-    char *paths[SMA_SECRET_INCLUDED_COUNT_MAX + 1] = {strdup(config)}, value[PATH_MAX];
+    char *paths[SMA_SECRET_INCLUDED_COUNT_MAX + 1] = {strdup(config)};
+    char value[PATH_MAX], named[2 * PATH_MAX];
     size_t count = paths[0] != NULL;
     bool is_wanted = true;
     for (size_t i = 0; i < count; i++) {
@@ -197,8 +196,11 @@ bool sma_secret_files_included(const char *config, bool (*found)(void *user, con
             if (!find_included(next_line((struct sma_str){bytes, len}, &at), &is_include, value))
                 continue;
             has_include = true; /* what is not there yet may come */
-            if (count < SMA_COUNT_OF(paths) && (paths[count] = find_real(paths[i], value)) != NULL)
-                is_wanted = found(user, paths[count++]);
+            if (count == SMA_COUNT_OF(paths))
+                break;
+            paths[count] = find_real(paths[i], value, named);
+            is_wanted = found(user, named, paths[count]);
+            count += paths[count] != NULL;
         }
         has_include |= bytes == NULL;
     }
@@ -517,10 +519,11 @@ struct telling
     void *user;
 };
 
-static bool tell_included(void *user, const char *path)
+static bool tell_included(void *user, const char *named, const char *path)
 {
     const struct telling *telling = user;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    (void)named; /* a link is no secret */
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_one = fd >= 0 && sma_secret_file_holds(fd, telling->row);
     if (fd >= 0)
         close(fd);

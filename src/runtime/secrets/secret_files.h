@@ -34,12 +34,16 @@ bool sma_secret_files_find(const char *folder, size_t count_max, bool is_own,
  *  seconds; not there; a file system that keeps no times). */
 uint64_t sma_secret_files_stamp(const char *path);
 
-/** Each file that settings of git include, by its whole real path, and what those include in turn
- *  (at most SMA_SECRET_INCLUDED_COUNT_MAX). Settings that include nothing are not read again while
- *  their stamp is the same. @return false: `found` wanted no more */
+/**
+ * Each file that settings of git include, and what those include in turn (at most
+ * SMA_SECRET_INCLUDED_COUNT_MAX). Settings that include nothing are not read again while their
+ * stamp is the same.
+ * @found   named: absolute, as it is written; path: what that is, NULL where nothing is
+ * @return  false: `found` wanted no more
+ */
 #define SMA_SECRET_INCLUDED_COUNT_MAX 16
-bool sma_secret_files_included(const char *config, bool (*found)(void *user, const char *path),
-                               void *user);
+typedef bool sma_secret_included_fn(void *user, const char *named, const char *path);
+bool sma_secret_files_included(const char *config, sma_secret_included_fn *found, void *user);
 
 /** By its name and bytes. Larger ones than 1 MiB count by their name. */
 bool sma_secret_file_holds(int fd, const struct sma_secret_row *row);

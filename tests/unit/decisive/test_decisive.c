@@ -200,6 +200,31 @@ CASE(what_ship_json_names_is_the_owners)
     CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("plain.txt"), &why));
 }
 
+/* Issue 27: for a git outside of the walls they are .git/config; also what is not there yet. */
+CASE(what_git_settings_include_is_the_owners)
+{
+    SMA_AUTO(project_close) struct project project;
+    const char *why;
+    begin(&project);
+    project_put(&project, ".git/config",
+                "[include]\n\tpath = ../tools/./git.inc\n\tpath = /etc/gitconfig\n"
+                "[includeIf \"onbranch:x\"]\n\tpath = ../later/git.inc\n\tpath = ../alias\n");
+    project_put(&project, ".git/config.worktree", "[include] path = ../own.inc\n");
+    project_put(&project, "tools/git.inc", "[include]\n\tpath = further.inc\n");
+    char path[512];
+    snprintf(path, sizeof path, "%s/alias", project.dir);
+    CHECK(symlink("data/real.inc", path) == 0);
+    project_put(&project, "data/real.inc", "");
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+    static const char *const names[] = {"tools/git.inc", "later/git.inc", "tools/further.inc",
+                                        "alias",         "data/real.inc", "own.inc", "later"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        CHECK_INT(OWNER, sma_decisive_judge(config, sma_str(names[i]), &why));
+        CHECK_TEXT("the settings of git include it", why);
+    }
+    CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("tools/other.inc"), &why));
+}
+
 /* Also where only the text or a link leads to it: an administrator may not agree. */
 CASE(commands_that_write_it_are_for_its_owner)
 {
