@@ -101,8 +101,7 @@ static enum sma_err keep_hooks(struct keeping *keeping, const char *name)
         if (is_inside(at, keeping->project_dir))
             at += strlen(keeping->project_dir) + 1;
         size_t count = strcspn(at, "\"\r\n;#");
-        while (count > 0 &&
-               (at[count - 1] == ' ' || at[count - 1] == '\t' || at[count - 1] == '/'))
+        while (count > 0 && (at[count - 1] == ' ' || at[count - 1] == '\t' || at[count - 1] == '/'))
             count--;
         if (count == 0 || count >= sizeof path || *at == '/' || strstr(at, "..") == at)
             continue;
@@ -118,15 +117,16 @@ static enum sma_err keep_included(struct keeping *keeping, const char *name)
 {
     char path[PATH_MAX];
     struct stat facts;
-    bool is_plain = snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name) <
-                        (int)sizeof path &&
-                    lstat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    bool is_plain =
+        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name) < (int)sizeof path &&
+        lstat(path, &facts) == 0 && S_ISREG(facts.st_mode);
     bool is_shut = keeping->plan->is_read_only && !is_inside(name, ".git");
     if (!is_plain && keeping->plan->is_read_only && !is_shut)
-        return sma_fail(keeping->error, SMA_ERR_UNSUPPORTED,
-                        "Not run: the settings of git include %s, which is no plain file: a command "
-                        "could put another in its place.",
-                        path);
+        return sma_fail(
+            keeping->error, SMA_ERR_UNSUPPORTED,
+            "Not run: the settings of git include %s, which is no plain file: a command "
+            "could put another in its place.",
+            path);
     if (!is_plain && !is_shut)
         return SMA_ERR_FULL;
     return is_shut ? SMA_ERR_OK : keep(keeping, name);

@@ -217,7 +217,8 @@ CASE(what_git_settings_include_is_the_owners)
     project_put(&project, "data/real.inc", "");
     SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
     static const char *const names[] = {"tools/git.inc", "later/git.inc", "tools/further.inc",
-                                        "alias",         "data/real.inc", "own.inc", "later"};
+                                        "alias",         "data/real.inc", "own.inc",
+                                        "later"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         CHECK_INT(OWNER, sma_decisive_judge(config, sma_str(names[i]), &why));
         CHECK_TEXT("the settings of git include it", why);

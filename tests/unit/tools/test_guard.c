@@ -701,7 +701,8 @@ CASE(git_settings_that_include_nothing_are_read_once)
     put_settings(&other, includes); /* of what is not there yet */
     put_settings(&project, "[core]\n\tbare = false\n");
     snprintf(config, sizeof config, "%s/.git/config", project.dir);
-    struct sma_guard *guard = open_guard(&project, true), *guard_of_other = open_guard(&other, true);
+    struct sma_guard *guard = open_guard(&project, true),
+                     *guard_of_other = open_guard(&other, true);
     int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     CHECK(watch >= 0 && inotify_add_watch(watch, config, IN_ACCESS) >= 0);
     /* what was written in the last seconds may be written again at the same time */
