@@ -265,6 +265,8 @@ static SMA_CHECKED enum sma_err read_program(struct sma_program_look *look,
             look_at_folder(look, item->path, item->suffixes, DEPTH_MAX);
         else if (strcmp(item->suffixes, SMA_DECISIVE_NO_DATA) == 0)
             look_beside(look);
+        else if (!item->is_unwalled)
+            look_at_file(look, item->path); /* too much for a digest, but whether there are any */
     }
     return look->list.is_out_of_memory ? SMA_ERR_NOMEM : look->err;
 }

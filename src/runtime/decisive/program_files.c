@@ -426,7 +426,8 @@ bool sma_decisive_is_code_variable(struct sma_str name)
 /* Without walls its code is code of this user. Too much for a digest. */
 static void take_project(struct finding *finding)
 {
-    static const char *const own[] = {"package.json", ".npmrc", "pyproject.toml", "uv.toml"};
+    static const char *const own[] = {"package.json", ".npmrc", "pyproject.toml", "uv.toml",
+                                      "bunfig.toml"};
     if (finding->server->is_sandboxed)
         return;
     if (!sma_decisive_is_accounted(finding->project_dir, finding->server))

@@ -42,28 +42,6 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-static bool is_bound(const struct sma_sandbox_plan *plan, const char *path)
-{
-    for (size_t i = 0; i < plan->argument_count; i++)
-        if (strcmp(plan->arguments[i], path) == 0)
-            return true;
-    return false;
-}
-
-/* The folders above it: else one of them could be moved away, mounts and all, and another be put in
- * its place. Before what lies in them, or that would be covered. */
-static void pin_above(struct keeping *keeping, const char *path)
-{
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + strlen(keeping->project_dir) + 1;
-         (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-        *slash = '\0';
-        if (!is_bound(keeping->plan, folder))
-            sandbox_pin(keeping->plan, folder);
-    }
-}
-
 /* `name` relative to the project. A link is left alone: what it leads to is another file. */
 static enum sma_err keep(struct keeping *keeping, const char *name)
 {
@@ -76,8 +54,7 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
     if (keeping->left == 0) /* else decoys would push the others out of the list */
         return SMA_ERR_FULL;
     keeping->left--;
-    if (!keeping->plan->is_read_only)
-        pin_above(keeping, path);
+    sandbox_pin_above(keeping->plan, keeping->project_dir, path);
     return sandbox_keep(keeping->plan, path, keeping->error);
 }
 

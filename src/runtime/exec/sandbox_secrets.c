@@ -162,6 +162,8 @@ static bool hide_secret(void *user, const char *path, const struct sma_secret_ro
             show_settings(hiding, path, row);
         return true;
     }
+    if (hiding->is_project)
+        sandbox_pin_above(hiding->plan, hiding->dir, path);
     if (row->is_login && realpath(path, real) != NULL && strcmp(path, real) == 0)
         show_settings(hiding, path, row);
     else

@@ -458,6 +458,25 @@ CASE(a_module_beside_an_open_server_is_a_change)
     project_close(&project);
 }
 
+/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none, any
+ * command may make them. */
+CASE(packages_that_come_later_are_a_change)
+{
+    static const char entry[] = "\"command\":\"npx\",\"args\":[\"-y\",\"@scope/box\"],"
+                                "\"sandbox\":{\"enabled\":false}";
+    SMA_AUTO(project_close) struct project project;
+    char path[512];
+    begin(&project);
+    snprintf(path, sizeof path, "%s/node_modules", project.dir);
+    char away[512];
+    snprintf(away, sizeof away, "%s/away", project.dir);
+    CHECK_INT(0, rename(path, away));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    project_put(&project, "node_modules/.bin/box", "evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
+}
+
 CASE(links_and_missing_files_are_known)
 {
     static const char entry[] = "\"command\":\"./bin/tool\"";

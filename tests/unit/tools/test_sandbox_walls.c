@@ -323,6 +323,29 @@ static void secrets_at_any_depth_are_invisible(void)
     world_destroy(world);
 }
 
+/* Issue 27: another command that starts meanwhile has looked where they were, and would mount the
+ * empty file there. */
+static void folders_of_secrets_are_not_moved(void)
+{
+    struct world *world = world_create(REQUIRE);
+    put_folders(world, "a/b/c/.env");
+    put_folders(world, "a/b/d/id_rsa");
+    put_folders(world, "kept/plain");
+    world_put_file(world, "kept/plain", "plain\n");
+    world_put_file(world, "a/b/c/.env", "KEY=canary-value\n");
+    world_put_file(world, "a/b/d/id_rsa", "canary-value\n");
+    world_put_file(world, "a/b/d/plain", "plain\n");
+    (void)world_do(world, "for f in a/b/c a/b/d a/b a; do mv $f moved; mv -T $f kept; rm -rf $f; "
+                          "done; mv kept other; echo fine > a/b/c/new; true");
+    CHECK_TEXT("KEY=canary-value\n", world_get_file(world, "a/b/c/.env"));
+    CHECK_TEXT("canary-value\n", world_get_file(world, "a/b/d/id_rsa"));
+    CHECK_TEXT("fine\n", world_get_file(world, "a/b/c/new"));
+    CHECK(world_has_file(world, "other/plain"));
+    CHECK(!world_has_file(world, "moved/.env") || world_get_file(world, "moved/.env")[0] == 0);
+    expect_no_canary(world, "grep -r canary-value .");
+    world_destroy(world);
+}
+
 /* Folders that have been looked at are not read again unless they have changed: what comes, is
  * moved or is written into a file that is there is hidden from the next command all the same. */
 static void secrets_that_come_later_are_invisible(void)
@@ -570,6 +593,7 @@ int main(void)
     RUN(hidden_folders_take_nothing);
     RUN(ship_json_is_shown_without_its_secrets);
     RUN(secrets_at_any_depth_are_invisible);
+    RUN(folders_of_secrets_are_not_moved);
     RUN(secrets_that_come_later_are_invisible);
     RUN(what_git_settings_include_is_cut_out);
     RUN(a_secret_made_later_outgrows_the_walls);
