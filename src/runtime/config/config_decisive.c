@@ -1,6 +1,6 @@
 /*
  * config_decisive.c — the files that this configuration makes decisive (runtime/decisive): those it
- * names itself, what the servers of mcp.json run, and what the settings of git include.
+ * names itself, what the servers of mcp.json run, and what the settings of git include and name.
  */
 #include "config_load.h"
 
@@ -10,9 +10,12 @@
 #include "sma/chats.h"
 #include "sma/param.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void add(const struct loading *loading, struct sma_decisive_list *list, const char *path,
                 const char *suffixes)
@@ -56,21 +59,64 @@ static void add_servers(struct loading *loading, struct sma_decisive_list *list)
     sma_mcp_config_destroy(servers);
 }
 
+/* -- settings of git --------------------------------------------------------------------------- */
+#define SETTINGS_BYTES_MAX ((size_t)64 * 1024)
+
 struct including
 {
     const struct loading *loading;
     struct sma_decisive_list *list;
 };
 
+/* A word that is a way or a file there: hooks, attributes, and the programs of aliases, filters,
+ * monitors, helpers and whatever a later git may run. */
+static void add_named(const struct including *including, const char *word, bool is_hooks)
+{
+    const char *project_dir = including->loading->config->project_dir;
+    char path[PATH_MAX];
+    bool is_there = snprintf(path, sizeof path, "%s/%s", project_dir, word) < (int)sizeof path &&
+                    access(path, F_OK) == 0;
+    if (strstr(word, "://") == NULL && (is_there || is_hooks || strchr(word, '/') != NULL))
+        (void)sma_decisive_add(
+            including->list, project_dir,
+            &(struct sma_decisive){
+                .path = word, .suffixes = is_hooks ? SMA_DECISIVE_ALL : NULL, .is_of_git = true});
+}
+
+static void add_all_named(const struct including *including, const char *settings)
+{
+    static const char between[] = " \t\r\"'=!;|&(),<>";
+    char *text = malloc(SETTINGS_BYTES_MAX + 1), *rest = text;
+    int fd = text == NULL ? -1 : open(settings, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, SETTINGS_BYTES_MAX);
+    if (fd >= 0)
+        close(fd);
+    if (len > 0)
+        text[len] = '\0';
+    for (char *line; len > 0 && (line = strsep(&rest, "\n")) != NULL;) {
+        line += strspn(line, " \t");
+        if (*line == '[')
+            line = strchrnul(line, ']') + (strchr(line, ']') != NULL);
+        line += strspn(line, " \t");
+        bool is_hooks = strncasecmp(line, "hookspath", 9) == 0;
+        line += is_hooks ? 9 : 0;
+        for (char *word; line != NULL && *line != '#' && *line != ';' &&
+                         (word = strsep(&line, between)) != NULL;)
+            if (word[0] != '\0')
+                add_named(including, word, is_hooks);
+    }
+    free(text);
+}
+
 static bool add_included(void *user, const char *named, const char *path)
 {
     const struct including *including = user;
     const char *project_dir = including->loading->config->project_dir;
-    struct sma_decisive item = {.path = named, .is_of_git = true};
+    struct sma_decisive item = {.path = named, .is_of_git = true, .is_setting = true};
     (void)sma_decisive_add(including->list, project_dir, &item);
     item.path = path; /* a link leads there */
-    if (path != NULL)
-        (void)sma_decisive_add(including->list, project_dir, &item);
+    if (path != NULL && sma_decisive_add(including->list, project_dir, &item))
+        add_all_named(including, path);
     return true;
 }
 
@@ -80,10 +126,13 @@ static void add_git_settings(const struct loading *loading, struct sma_decisive_
     struct including including = {loading, list};
     static const char *const names[] = {".git/config", ".git/config.worktree"};
     char path[PATH_MAX];
-    for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
-        if (snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, names[i]) <
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        if (snprintf(path, sizeof path, "%s/%s", loading->config->project_dir, names[i]) >=
             (int)sizeof path)
-            (void)sma_secret_files_included(path, add_included, &including); /* it wants all */
+            continue;
+        (void)sma_secret_files_included(path, add_included, &including); /* it wants all */
+        add_all_named(&including, path);
+    }
 }
 
 /* Into the room of the configuration. */

@@ -203,7 +203,7 @@ enum sma_policy_write sma_decisive_judge(const struct sma_config *config, struct
             continue;
         worst = found;
         *ret_why = item->server != NULL ? "an MCP server runs it, or loads it"
-                   : item->is_of_git    ? "the settings of git include it"
+                   : item->is_of_git    ? "the settings of git name it"
                                         : "ship.json names it: it decides what this agent is";
     }
     return worst;

@@ -1,7 +1,7 @@
 /*
  * decisive.h — the set of files that decide what the program is and runs: what ship.json names
  * (prompts, authorities), what the servers of mcp.json run, with the folders that their programs
- * load from, and what the project's settings of git include. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
+ * load from, and what the project's settings of git include and name. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
  * policy.h; write_judge.h asks all three.
  *
  * Computed with each configuration (sma_config.decisive) and constant then. What it holds is the
@@ -28,7 +28,8 @@ struct sma_decisive
     const char *server; /* of mcp.json, whose program it is; NULL: ship.json names it */
     bool is_library;    /* packages (node_modules, a venv): too much for a digest */
     bool is_unwalled;   /* left writable for commands */
-    bool is_of_git;     /* settings that a git outside of the walls obeys: also one to come */
+    bool is_of_git;     /* the settings of git name it, which a git outside of the walls obeys */
+    bool is_setting;    /* ... and include it, also where it is still to come */
 };
 
 /* Growing; items and their texts are owned. */

@@ -273,7 +273,7 @@ static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct
     for (size_t i = 0; i < config->decisive_count; i++) {
         struct placeholder row = {SMA_PLACEHOLDER_INCLUDED, config->decisive[i].path,
                                   ENV_PLACEHOLDER};
-        if (config->decisive[i].is_of_git) /* where it fails nothing is written: sandbox_owner.c */
+        if (config->decisive[i].is_setting) /* where it fails nothing is written: sandbox_owner.c */
             (void)put_placeholder(plan, config->project_dir, &row, NULL);
     }
     return SMA_ERR_OK;
@@ -448,7 +448,7 @@ static void remove_placeholders(const struct sma_config *config, unsigned placeh
         if ((placeholders & PLACEHOLDERS[i].which) != 0)
             remove_placeholder(config->project_dir, &PLACEHOLDERS[i]);
     for (size_t i = 0; i < config->decisive_count; i++)
-        if (config->decisive[i].is_of_git && (placeholders & SMA_PLACEHOLDER_INCLUDED) != 0)
+        if (config->decisive[i].is_setting && (placeholders & SMA_PLACEHOLDER_INCLUDED) != 0)
             remove_placeholder(config->project_dir,
                                &(struct placeholder){SMA_PLACEHOLDER_INCLUDED,
                                                      config->decisive[i].path, ENV_PLACEHOLDER});

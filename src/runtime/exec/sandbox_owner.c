@@ -130,7 +130,7 @@ static enum sma_err keep_repository(struct keeping *keeping, const struct sma_co
     SMA_TRY(keep_hooks(keeping, ".git/config"));
     SMA_TRY(keep_hooks(keeping, ".git/config.worktree"));
     for (size_t i = 0; i < config->decisive_count; i++)
-        if (config->decisive[i].is_of_git) {
+        if (config->decisive[i].is_setting) {
             SMA_TRY(keep_included(keeping, config->decisive[i].path));
             SMA_TRY(keep_hooks(keeping, config->decisive[i].path));
         }
@@ -202,7 +202,7 @@ static enum sma_err keep_decisive(struct keeping *keeping, const struct sma_conf
     for (size_t i = 0; i < config->decisive_count; i++) {
         const struct sma_decisive *item = &config->decisive[i];
         char path[PATH_MAX];
-        bool is_kept = item->path[0] == '\0' || item->is_unwalled || item->is_of_git ||
+        bool is_kept = item->path[0] == '\0' || item->is_unwalled || item->is_setting ||
                        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, item->path) >=
                            (int)sizeof path;
         for (size_t k = 0; k < keeping->plan->guard_count && !is_kept; k++) {

@@ -221,7 +221,7 @@ CASE(what_git_settings_include_is_the_owners)
                                         "later"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
         CHECK_INT(OWNER, sma_decisive_judge(config, sma_str(names[i]), &why));
-        CHECK_TEXT("the settings of git include it", why);
+        CHECK_TEXT("the settings of git name it", why);
     }
     CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("tools/other.inc"), &why));
 }
@@ -456,6 +456,55 @@ CASE(a_module_beside_an_open_server_is_a_change)
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, open, "new opt.py\n"));
     CHECK_INT(SMA_PROGRAM_FOREIGN, look(&project, walled, ""));
     project_close(&project);
+}
+
+/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works there. */
+CASE(what_git_settings_name_is_the_owners)
+{
+    static const struct
+    {
+        const char *path;
+        int found;
+    } rows[] = {{"githooks/pre-commit", OWNER},
+                {"githooks", OWNER},
+                {"abs/post-commit", OWNER},
+                {"tools/st.sh", OWNER},
+                {"plain.sh", OWNER},
+                {"tools/fs.sh", OWNER},
+                {"tools/d.sh", OWNER},
+                {"tools/clean", OWNER},
+                {"team/attrs", OWNER},
+                {"tools/cred.sh", OWNER},
+                {"tools/key.sh", OWNER},
+                {"tools/other.sh", FREE},
+                {"plain.txt", FREE},
+                {"main", FREE},
+                {"h/r.git", FREE},
+                {"tools/no.sh", FREE}};
+    SMA_AUTO(project_close) struct project project;
+    char text[2048];
+    const char *why;
+    begin(&project);
+    snprintf(text, sizeof text,
+             "[core]\n\thooksPath = ./githooks/\n\tfsmonitor = sh tools/fs.sh\n"
+             "\tattributesFile = team/attrs\n\tsshCommand = \"ssh -F x; tools/key.sh\"\n"
+             "[alias]\n\tst = !tools/st.sh\n\tp = \"!sh plain.sh\"\n"
+             "[diff \"plain.txt\"]\n\ttextconv = tools/d.sh --a\n"
+             "[filter \"c\"]\n\tclean = python3 \\\n  tools/clean\n"
+             "[credential] helper = %s/tools/cred.sh\n# x = tools/no.sh\n"
+             "[remote \"o\"]\n\turl = https://h/r.git\n[include]\n\tpath = ../tools/more\n"
+             "[branch \"main\"]\n\tmerge = refs/heads/main\n",
+             project.dir);
+    project_put(&project, ".git/config", text);
+    snprintf(text, sizeof text, "[core] hookspath=\"%s/abs\"\n", project.dir);
+    project_put(&project, "tools/more", text);
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        int found = (int)sma_decisive_judge(config, sma_str(rows[i].path), &why);
+        if (found != rows[i].found)
+            fprintf(stderr, "%s\n", rows[i].path);
+        CHECK_INT(rows[i].found, found);
+    }
 }
 
 /* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none, any

@@ -443,9 +443,9 @@ CASE(what_git_includes_is_not_written)
                    "[user]\n\tname = N\n\temail = n@example.org\n"
                    "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
                    "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
-    static struct sma_decisive items[] = {{.path = "conf/shared", .is_of_git = true},
-                                          {.path = "later/settings", .is_of_git = true},
-                                          {.path = ".git/own", .is_of_git = true}};
+    static struct sma_decisive items[] = {{.path = "conf/shared", .is_setting = true},
+                                          {.path = "later/settings", .is_setting = true},
+                                          {.path = ".git/own", .is_setting = true}};
     world_config(world)->decisive = items;
     world_config(world)->decisive_count = SMA_COUNT_OF(items);
     (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "
