@@ -20,8 +20,7 @@ void sma_decisive_list_fini(struct sma_decisive_list *list)
     *list = (struct sma_decisive_list){0};
 }
 
-/* Relative, without ".", ".." and empty parts. false: it leads out, or is too long. */
-static bool clean(const char *project_dir, const char *path, char room[PATH_MAX])
+bool sma_decisive_clean(const char *project_dir, const char *path, char room[PATH_MAX])
 {
     size_t len = strlen(project_dir), used = 0;
     if (path[0] == '/') {
@@ -78,7 +77,8 @@ bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
 {
     char path[PATH_MAX];
     struct sma_decisive added = *item;
-    if (!clean(project_dir, item->path, path) || (path[0] == '\0' && item->suffixes == NULL))
+    if (!sma_decisive_clean(project_dir, item->path, path) ||
+        (path[0] == '\0' && item->suffixes == NULL))
         return false;
     added.path = path;
     for (size_t i = 0; i < list->count; i++)

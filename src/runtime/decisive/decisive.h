@@ -14,6 +14,8 @@
 #include "runtime/policy/policy.h"
 #include "sma/config.h"
 
+#include <limits.h>
+
 #define SMA_DECISIVE_COUNT_MAX 2048 /* of all together; beyond it the rest is left out, and told */
 #define SMA_DECISIVE_ALL "*"        /* as suffixes: every file */
 #define SMA_DECISIVE_NO_DATA "!" /* as suffixes: every file but plain data (.md, .csv, .png ...) */
@@ -45,6 +47,10 @@ void sma_decisive_list_fini(struct sma_decisive_list *list); /* accepts a zeroed
  *  absolute; what lies outside of the project is left out. @return false: left out */
 bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
                       const struct sma_decisive *item);
+
+/** Relative to the project, without ".", ".." and empty parts. @return false: it leads out, or is
+ *  too long */
+bool sma_decisive_clean(const char *project_dir, const char *path, char room[PATH_MAX]);
 
 struct sma_mcp_config_server;
 /**

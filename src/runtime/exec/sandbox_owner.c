@@ -42,14 +42,15 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* `name` relative to the project. A link is left alone: what it leads to is another file. */
+/* `name` of the project, as somebody wrote it: a mount of "project/./x" would cover those of the
+ * whole project. A link is left alone: what it leads to is another file. */
 static enum sma_err keep(struct keeping *keeping, const char *name)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], clean[PATH_MAX];
     struct stat facts;
-    int len = snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name);
-    if (len <= 0 || (size_t)len >= sizeof path || lstat(path, &facts) != 0 ||
-        (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
+    if (!sma_decisive_clean(keeping->project_dir, name, clean) || clean[0] == '\0' ||
+        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, clean) >= (int)sizeof path ||
+        lstat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
         return SMA_ERR_OK;
     if (keeping->left == 0) /* else decoys would push the others out of the list */
         return SMA_ERR_FULL;
@@ -75,12 +76,10 @@ static enum sma_err keep_hooks(struct keeping *keeping, const char *name)
         if (*at != '=')
             continue;
         at += 1 + strspn(at + 1, " \t\"");
-        if (is_inside(at, keeping->project_dir))
-            at += strlen(keeping->project_dir) + 1;
         size_t count = strcspn(at, "\"\r\n;#");
-        while (count > 0 && (at[count - 1] == ' ' || at[count - 1] == '\t' || at[count - 1] == '/'))
+        while (count > 0 && (at[count - 1] == ' ' || at[count - 1] == '\t'))
             count--;
-        if (count == 0 || count >= sizeof path || *at == '/' || strstr(at, "..") == at)
+        if (count >= sizeof path)
             continue;
         (void)snprintf(path, sizeof path, "%.*s", (int)count, at);
         SMA_TRY(keep(keeping, path));
@@ -165,11 +164,7 @@ static enum sma_err keep_scripts(struct keeping *keeping, const struct sma_polic
     for (size_t i = 0; err == SMA_ERR_OK && i < sma_policy_allow_count(policy); i++) {
         char path[PATH_MAX];
         const char *script = sma_policy_script(policy, i);
-        if (script == NULL || script[0] == '/' || strstr(script, "..") != NULL)
-            continue;
-        while (script[0] == '.' && script[1] == '/')
-            script += 2;
-        if (snprintf(path, sizeof path, "%s", script) >= (int)sizeof path)
+        if (script == NULL || !sma_decisive_clean(keeping->project_dir, script, path))
             continue;
         char *slash = strrchr(path, '/');
         if (slash != NULL)
