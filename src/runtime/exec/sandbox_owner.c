@@ -13,6 +13,7 @@
 #include "runtime/decisive/decisive.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy.h"
+#include "runtime/secrets/secret_files.h"
 #include "runtime/skills/places.h"
 #include "sandbox_priv.h"
 #include "sma/text.h"
@@ -75,14 +76,8 @@ static enum sma_err keep_hooks(struct keeping *keeping, const char *name)
         at += strlen("hookspath") + strspn(at + strlen("hookspath"), " \t");
         if (*at != '=')
             continue;
-        at += 1 + strspn(at + 1, " \t\"");
-        size_t count = strcspn(at, "\"\r\n;#");
-        while (count > 0 && (at[count - 1] == ' ' || at[count - 1] == '\t'))
-            count--;
-        if (count >= sizeof path)
-            continue;
-        (void)snprintf(path, sizeof path, "%.*s", (int)count, at);
-        SMA_TRY(keep(keeping, path));
+        if (sma_secret_files_value(at + 1, path) > 0)
+            SMA_TRY(keep(keeping, path));
     }
     return SMA_ERR_OK;
 }

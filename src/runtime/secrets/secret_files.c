@@ -128,11 +128,31 @@ enum sma_err sma_secret_file_show(int fd, const struct sma_secret_row *row, stru
 }
 
 /* -- settings that others include -------------------------------------------------------------- */
+size_t sma_secret_files_value(const char *at, char value[PATH_MAX])
+{
+    size_t len = 0;
+    at += strspn(at, " \t");
+    for (bool is_quoted = false; *at != '\0' && *at != '\n' && *at != '\r' && len + 1 < PATH_MAX;
+         at++) {
+        if (!is_quoted && (*at == '#' || *at == ';'))
+            break;
+        if (*at == '"') {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        at += *at == '\\' && at[1] != '\0';
+        value[len++] = *at;
+    }
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    value[len] = '\0';
+    return len;
+}
+
 /* The value of `path` in a line of [include] or [includeIf "..."], which may stand in that line. */
 static bool find_included(struct sma_str line, bool *is_include, char value[PATH_MAX])
 {
     char text[PATH_MAX];
-    size_t len = 0;
     (void)snprintf(text, sizeof text, "%.*s", (int)line.len, line.ptr);
     char *at = text + strspn(text, " \t");
     if (*at == '[') {
@@ -143,21 +163,7 @@ static bool find_included(struct sma_str line, bool *is_include, char value[PATH
     if (!*is_include || strncasecmp(at, "path", 4) != 0)
         return false;
     at += 4 + strspn(at + 4, " \t");
-    if (*at != '=')
-        return false;
-    at += 1 + strspn(at + 1, " \t");
-    for (bool is_quoted = false; *at != '\0' && *at != '\n' && *at != '\r'; at++) {
-        if (!is_quoted && (*at == '#' || *at == ';'))
-            break;
-        if (*at == '"')
-            is_quoted = !is_quoted;
-        else if (*at != '\\' || *++at != '\0')
-            value[len++] = *at;
-    }
-    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
-        len--;
-    value[len] = '\0';
-    return len > 0;
+    return *at == '=' && sma_secret_files_value(at + 1, value) > 0;
 }
 
 /* Relative to the settings, or to HOME. */

@@ -14,6 +14,8 @@
 #include "runtime/policy/secret_names.h"
 #include "sma/buf.h"
 
+#include <limits.h>
+
 #define SMA_SECRET_FILES_ENTRY_COUNT_MAX 100000 /* of the project */
 #define SMA_SECRET_FILES_DEPTH_MAX 64
 
@@ -44,6 +46,10 @@ uint64_t sma_secret_files_stamp(const char *path);
 #define SMA_SECRET_INCLUDED_COUNT_MAX 16
 typedef bool sma_secret_included_fn(void *user, const char *named, const char *path);
 bool sma_secret_files_included(const char *config, sma_secret_included_fn *found, void *user);
+
+/** A value of settings of git, what stands behind its "=", without quotes and comment. @return its
+ *  length */
+size_t sma_secret_files_value(const char *at, char value[PATH_MAX]);
 
 /** By its name and bytes. Larger ones than 1 MiB count by their name. */
 bool sma_secret_file_holds(int fd, const struct sma_secret_row *row);

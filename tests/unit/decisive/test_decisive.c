@@ -478,6 +478,17 @@ CASE(what_git_settings_name_is_the_owners)
                 {"tools/key.sh", OWNER},
                 {"tools/other.sh", FREE},
                 {"plain.txt", FREE},
+                {"data", FREE},
+                {"data/app.db", FREE},
+                {"src/a.c", FREE},
+                {"real/hook", OWNER},
+                {"src/go.sh", OWNER},
+                {"my hooks/pre-push", OWNER},
+                {"sub/hooked/pre-commit", OWNER},
+                {"sub/run.sh", OWNER},
+                {"tree/githooks/pre-commit", OWNER},
+                {"tree/own.sh", OWNER},
+                {"refs/heads/main", FREE},
                 {"main", FREE},
                 {"h/r.git", FREE},
                 {"tools/no.sh", FREE}};
@@ -493,8 +504,24 @@ CASE(what_git_settings_name_is_the_owners)
              "[filter \"c\"]\n\tclean = python3 \\\n  tools/clean\n"
              "[credential] helper = %s/tools/cred.sh\n# x = tools/no.sh\n"
              "[remote \"o\"]\n\turl = https://h/r.git\n[include]\n\tpath = ../tools/more\n"
-             "[branch \"main\"]\n\tmerge = refs/heads/main\n",
+             "[branch \"main\"]\n\tmerge = refs/heads/main\n"
+             "[alias]\n\tlog = \"!git log data ./data/\"\n\tgo = !cd src && `./go.sh`\n"
+             "[core]\n\thooksPath = \"my hooks\" ; there\n",
              project.dir);
+    project_put(&project, "src/a.c", "x");
+    project_put(&project, "src/go.sh", "x");
+    project_put(&project, "real/hook", "x");
+    char gitdir[512];
+    snprintf(gitdir, sizeof gitdir, "%s/tools/d.sh", project.dir);
+    CHECK_INT(0, symlink("../real/hook", gitdir));
+    project_put(&project, "sub/.git", "gitdir: ../.git/modules/lib/sub\n");
+    project_put(&project, ".git/modules/lib/sub/config",
+                "[core]\n\tworktree = ../../../../sub\n\thooksPath = hooked\n"
+                "[alias]\n\tr = !./run.sh\n");
+    project_put(&project, "tree/.git", "gitdir: ../.git/worktrees/tree\n");
+    project_put(&project, ".git/worktrees/tree/config.worktree", "[alias]\n\to = !./own.sh\n");
+    snprintf(gitdir, sizeof gitdir, "%s/tree/.git\n", project.dir);
+    project_put(&project, ".git/worktrees/tree/gitdir", gitdir);
     project_put(&project, ".git/config", text);
     snprintf(text, sizeof text, "[core] hookspath=\"%s/abs\"\n", project.dir);
     project_put(&project, "tools/more", text);
