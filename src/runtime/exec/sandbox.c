@@ -20,13 +20,14 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (4LL << 30)
+#define FOLDER_MODE 01755 /* nobody makes an empty one like that */
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
 /* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
  * "here" keeps others out. It reads config.worktree as soon as its owner uses worktrees. */
 static const struct placeholder
 {
     unsigned which;
-    const char *name, *text;
+    const char *name, *text; /* NULL: an empty folder, known by its mode */
 } PLACEHOLDERS[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
                     {SMA_PLACEHOLDER_SHIP, "ship.json", "{}\n"},
                     {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", ".\n"},
@@ -255,11 +256,22 @@ static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *d
         return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
     if (lstat(path, &facts) == 0)
         return SMA_ERR_OK;
-    if (make_file(path, row->text, 0600, row->which == SMA_PLACEHOLDER_ENV))
+    bool is_made = row->text == NULL
+                       ? mkdir(path, FOLDER_MODE) == 0
+                       : make_file(path, row->text, 0600, row->which == SMA_PLACEHOLDER_ENV);
+    if (is_made)
         plan->placeholders |= row->which;
     else if (errno != EEXIST)
         return sma_fail_os(error, errno, "%s cannot be kept from commands", path);
     return SMA_ERR_OK;
+}
+
+/* What git or a server runs outside of the walls as soon as it is there. */
+static bool find_stand_in(const struct sma_decisive *item, struct placeholder *ret_row)
+{
+    *ret_row = (struct placeholder){SMA_PLACEHOLDER_DECISIVE, item->path,
+                                    item->suffixes == NULL ? ENV_PLACEHOLDER : NULL};
+    return item->path[0] != '\0' && (item->is_of_git || (item->is_library && !item->is_unwalled));
 }
 
 static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct sma_config *config,
@@ -271,9 +283,9 @@ static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct
         if (has_git || strncmp(PLACEHOLDERS[i].name, ".git/", 5) != 0)
             SMA_TRY(put_placeholder(plan, config->project_dir, &PLACEHOLDERS[i], error));
     for (size_t i = 0; i < config->decisive_count; i++) {
-        struct placeholder row = {SMA_PLACEHOLDER_INCLUDED, config->decisive[i].path,
-                                  ENV_PLACEHOLDER};
-        if (config->decisive[i].is_setting) /* where it fails nothing is written: sandbox_owner.c */
+        struct placeholder row;
+        /* where it fails for a setting nothing is written: sandbox_owner.c */
+        if (find_stand_in(&config->decisive[i], &row))
             (void)put_placeholder(plan, config->project_dir, &row, NULL);
     }
     return SMA_ERR_OK;
@@ -430,8 +442,14 @@ void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, c
 static void remove_placeholder(const char *dir, const struct placeholder *row)
 {
     char path[PATH_MAX], bytes[128];
+    struct stat facts;
     if (!sandbox_join(path, dir, row->name))
         return;
+    if (row->text == NULL) {
+        if (lstat(path, &facts) == 0 && facts.st_mode == (S_IFDIR | FOLDER_MODE))
+            (void)rmdir(path); /* no longer empty: it stays */
+        return;
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
     bool is_empty = len == 0 && row->which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
@@ -447,11 +465,12 @@ static void remove_placeholders(const struct sma_config *config, unsigned placeh
     for (size_t i = 0; i < SMA_COUNT_OF(PLACEHOLDERS); i++)
         if ((placeholders & PLACEHOLDERS[i].which) != 0)
             remove_placeholder(config->project_dir, &PLACEHOLDERS[i]);
-    for (size_t i = 0; i < config->decisive_count; i++)
-        if (config->decisive[i].is_setting && (placeholders & SMA_PLACEHOLDER_INCLUDED) != 0)
-            remove_placeholder(config->project_dir,
-                               &(struct placeholder){SMA_PLACEHOLDER_INCLUDED,
-                                                     config->decisive[i].path, ENV_PLACEHOLDER});
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        struct placeholder row;
+        if ((placeholders & SMA_PLACEHOLDER_DECISIVE) != 0 &&
+            find_stand_in(&config->decisive[i], &row))
+            remove_placeholder(config->project_dir, &row);
+    }
 }
 
 void sma_sandbox_remove_placeholders(const struct sma_config *config, unsigned placeholders)

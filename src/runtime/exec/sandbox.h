@@ -88,7 +88,7 @@ enum sma_sandbox_placeholder
     SMA_PLACEHOLDER_SHIP = 2,
     SMA_PLACEHOLDER_COMMONDIR = 4,
     SMA_PLACEHOLDER_WORKTREE = 8,
-    SMA_PLACEHOLDER_INCLUDED = 16, /* any that the settings of git include */
+    SMA_PLACEHOLDER_DECISIVE = 16, /* any of decisive.h */
 };
 
 /* How to start one command. */

@@ -127,6 +127,8 @@ static enum sma_err keep_repository(struct keeping *keeping, const struct sma_co
         if (config->decisive[i].is_setting) {
             SMA_TRY(keep_included(keeping, config->decisive[i].path));
             SMA_TRY(keep_hooks(keeping, config->decisive[i].path));
+        } else if (config->decisive[i].is_of_git && is_inside(config->decisive[i].path, ".git")) {
+            SMA_TRY(keep(keeping, config->decisive[i].path));
         }
     return SMA_ERR_OK;
 }

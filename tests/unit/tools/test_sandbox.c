@@ -443,9 +443,10 @@ CASE(what_git_includes_is_not_written)
                    "[user]\n\tname = N\n\temail = n@example.org\n"
                    "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
                    "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
-    static struct sma_decisive items[] = {{.path = "conf/shared", .is_setting = true},
-                                          {.path = "later/settings", .is_setting = true},
-                                          {.path = ".git/own", .is_setting = true}};
+    static struct sma_decisive items[] = {
+        {.path = "conf/shared", .is_of_git = true, .is_setting = true},
+        {.path = "later/settings", .is_of_git = true, .is_setting = true},
+        {.path = ".git/own", .is_of_git = true, .is_setting = true}};
     world_config(world)->decisive = items;
     world_config(world)->decisive_count = SMA_COUNT_OF(items);
     (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "
@@ -472,34 +473,6 @@ CASE(what_git_includes_is_not_written)
     record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
     CHECK(strstr(record->content, "Not run: the settings of git include") != NULL);
     CHECK(!world_has_file(world, ".git/nowhere"));
-}
-
-/* Issue 27: a folder that is written in another way is the same folder, and no mount of it covers
- * those that hide secrets. */
-CASE(what_is_kept_by_any_way_to_write_it)
-{
-    static const char *const ways[] = {"./hooked/", "hooked//", "././/hooked", "a/../hooked",
-                                       "\"hooked\" # there"};
-    for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
-        SMA_AUTO(world_destroyp)
-        struct world *world = world_create(
-            "{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\"]}}");
-        char text[512];
-        (void)world_do(world, "git init -q .; mkdir -p hooked a run");
-        world_put_file(world, "run/x.sh", "true");
-        snprintf(text, sizeof text, "[core]\n\tbare = false\n\thooksPath = %s\n", ways[i]);
-        world_put_file(world, ".git/config", text);
-        world_put_file(world, "hooked/pre-commit", "kept");
-        world_put_file(world, ".env", "canary-value");
-        world_put_file(world, ".ship/state.db", "canary-value");
-        expect_nothing(world,
-                       "cat .env .ship/state.db; echo x > ship.json; echo x > .env; "
-                       "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh",
-                       "canary-value");
-        CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
-        CHECK_TEXT("true", world_get_file(world, "run/x.sh"));
-        CHECK_TEXT("canary-value", world_get_file(world, ".env"));
-    }
 }
 
 /* Decoys made by one command must not push what is an owner's out of the list for the next. */
