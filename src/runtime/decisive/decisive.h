@@ -18,7 +18,8 @@
 
 #define SMA_DECISIVE_COUNT_MAX 2048 /* of all together; beyond it the rest is left out, and told */
 #define SMA_DECISIVE_ALL "*"        /* as suffixes: every file */
-#define SMA_DECISIVE_NO_DATA "!" /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+#define SMA_DECISIVE_NO_DATA "!"  /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+#define SMA_DECISIVE_VENV ".venv" /* as packages: their programs make it themselves */
 
 /* One of the set. */
 struct sma_decisive

@@ -13,6 +13,8 @@
 #include "runtime/policy/shell.h"
 #include "sma/config.h"
 
+#include <jansson.h>
+
 static void put_entry(const struct project *project, const char *entry)
 {
     char text[2048];
@@ -549,8 +551,104 @@ CASE(packages_that_come_later_are_a_change)
     CHECK_INT(0, rename(path, away));
     CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
     CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    CHECK_INT(0, mkdir(path, 0755)); /* as what stands in for it while commands run */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
     project_put(&project, "node_modules/.bin/box", "evil\n");
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
+}
+
+/* Whoever looks for packages before it fetches any: they are the owner's, also before they come. */
+CASE(where_packages_are_looked_for_is_the_owners)
+{
+    enum kept
+    {
+        NO,
+        YES,
+        BUT_IN_WALLS /* left writable for commands */
+    };
+#define OUT "\"sandbox\":{\"enabled\":false},"
+    static const struct
+    {
+        const char *entry, *folder;
+        enum kept wanted;
+    } rows[] = {
+        {OUT "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"bunx\",\"args\":[\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"pnpm\",\"args\":[\"dlx\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"env\",\"args\":[\"A=b\",\"npx\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"sh\",\"args\":[\"-c\",\"cd app && npx box\"]", "app/node_modules", YES},
+        {OUT "\"command\":\"deno\",\"args\":[\"run\",\"npm:box\"]", "node_modules", YES},
+        {OUT "\"command\":\"node\",\"args\":[\"tools/srv.js\"]", "tools/node_modules", YES},
+        {OUT "\"command\":\"pipx\",\"args\":[\"run\",\"box\"]", "__pypackages__", YES},
+        {OUT "\"command\":\"uv\",\"args\":[\"--directory\",\"tools\",\"run\",\"s.py\"]",
+         "tools/.venv", YES},
+        {OUT "\"command\":\"npx\",\"args\":[\"box\"]", "linked", YES},
+        {OUT "\"command\":\"uvx\",\"args\":[\"box\"]", "node_modules", NO},
+        {OUT "\"command\":\"/usr/bin/node\",\"args\":[\"/opt/srv.js\"]", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"]", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"TZ\":\"UTC\"}", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"GH_TOKEN\":\"x\"}", "node_modules",
+         BUT_IN_WALLS},
+        {"\"sandbox\":{\"network\":true},\"command\":\"npx\",\"args\":[\"box\"]", "node_modules",
+         BUT_IN_WALLS},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        SMA_AUTO(project_close) struct project project;
+        char path[512], other[512];
+        enum kept found = NO;
+        begin(&project);
+        snprintf(path, sizeof path, "%s/node_modules", project.dir);
+        snprintf(other, sizeof other, "%s/linked", project.dir);
+        CHECK_INT(0, rename(path, other));
+        if (strcmp(rows[i].folder, "linked") == 0)
+            CHECK_INT(0, symlink("linked", path));
+        put_entry(&project, rows[i].entry);
+        SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+        for (size_t k = 0; k < config->decisive_count; k++)
+            if (config->decisive[k].is_library &&
+                strcmp(config->decisive[k].path, rows[i].folder) == 0)
+                found = config->decisive[k].is_unwalled ? BUT_IN_WALLS : YES;
+        if (found != rows[i].wanted)
+            fprintf(stderr, "%s: %s\n", rows[i].entry, rows[i].folder);
+        CHECK_INT(rows[i].wanted, found);
+    }
+}
+
+/* As a version that knew nothing of packages and of bunfig.toml has written it. */
+static void make_record_older(const struct project *project)
+{
+    char record[512];
+    snprintf(record, sizeof record, "%s/" SMA_ACCEPTED_FILE, project->dir);
+    json_t *root = json_load_file(record, 0, NULL);
+    json_t *box = json_object_get(json_object_get(root, "servers"), "box");
+    CHECK_INT(0, json_object_del(box, "packages"));
+    CHECK_INT(0, json_object_del(json_object_get(box, "files"), "node_modules"));
+    CHECK_INT(0, json_object_del(json_object_get(box, "files"), "bunfig.toml"));
+    CHECK_INT(0, json_dump_file(root, record, 0));
+    json_decref(root);
+}
+
+/* Those that are there are no change, and what is not there is none; what comes from now on is. */
+CASE(an_older_record_knows_no_packages)
+{
+    static const char entry[] = OUT "\"command\":\"npx\",\"args\":[\"box\"]";
+    SMA_AUTO(project_close) struct project project;
+    char path[512], away[512];
+    begin(&project);
+    snprintf(path, sizeof path, "%s/node_modules", project.dir);
+    snprintf(away, sizeof away, "%s/away", project.dir);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    make_record_older(&project);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, "")); /* nobody has looked there yet */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    make_record_older(&project);
+    CHECK_INT(0, rename(path, away));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, "")); /* that there are none */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    project_put(&project, "node_modules/.bin/box", "evil\n");
+    project_put(&project, "bunfig.toml", "evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED,
+              look(&project, entry, "changed node_modules\nchanged bunfig.toml\n"));
 }
 
 CASE(links_and_missing_files_are_known)
