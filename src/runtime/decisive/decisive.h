@@ -69,10 +69,12 @@ void sma_decisive_add_server(struct sma_decisive_list *list, const char *project
 bool sma_decisive_is_data(struct sma_str path);
 /** May this server load, without walls, whatever is written in the project? */
 bool sma_decisive_is_open(const struct sma_config *config, const char *server);
-/** ... and what the log, `status` and doctor say of such a server. */
-#define SMA_DECISIVE_OPEN \
-    "runs from the project without walls: what a command writes there may run in it"
-#define SMA_DECISIVE_OPEN_REMEDY "give it a folder outside of the project, or walls"
+/** Of a server that may run what is written in the project with more than commands have: what the
+ *  log, `status` and doctor say of it, and (*ret_remedy, constant) what to do. NULL: of another.
+ *  Looks at files. */
+const char *sma_decisive_warning(const struct sma_config *config,
+                                 const struct sma_mcp_config_server *server,
+                                 const char **ret_remedy);
 
 /**
  * What is the file `path` to the set? OWNER: one of it, a folder above one, or what a program loads

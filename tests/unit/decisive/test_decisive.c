@@ -567,6 +567,7 @@ CASE(where_packages_are_looked_for_is_the_owners)
         BUT_IN_WALLS /* left writable for commands */
     };
 #define OUT "\"sandbox\":{\"enabled\":false},"
+#define NET "\"sandbox\":{\"network\":true},"
     static const struct
     {
         const char *entry, *folder;
@@ -589,8 +590,7 @@ CASE(where_packages_are_looked_for_is_the_owners)
         {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"TZ\":\"UTC\"}", "node_modules", NO},
         {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"GH_TOKEN\":\"x\"}", "node_modules",
          BUT_IN_WALLS},
-        {"\"sandbox\":{\"network\":true},\"command\":\"npx\",\"args\":[\"box\"]", "node_modules",
-         BUT_IN_WALLS},
+        {NET "\"command\":\"npx\",\"args\":[\"box\"]", "node_modules", BUT_IN_WALLS},
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         SMA_AUTO(project_close) struct project project;
@@ -611,6 +611,43 @@ CASE(where_packages_are_looked_for_is_the_owners)
         if (found != rows[i].wanted)
             fprintf(stderr, "%s: %s\n", rows[i].entry, rows[i].folder);
         CHECK_INT(rows[i].wanted, found);
+    }
+}
+
+/* A server between walls may have what commands have not: then whoever writes a module that it loads
+ * has it, too. */
+CASE(who_runs_the_project_with_more_is_told)
+{
+    static const struct
+    {
+        const char *entry, *told; /* NULL: nothing */
+    } rows[] = {
+        {NET "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "keys of its own"},
+        {NET "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", "keys of its own"},
+        {"\"env\":{\"GH_TOKEN\":\"x\"},\"command\":\"node\",\"args\":[\"web/server.js\"]",
+         "keys of its own"},
+        {OUT "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "without walls"},
+        {NET "\"command\":\"uvx\",\"args\":[\"box\"]", NULL},
+        {NET "\"command\":\"/usr/bin/python3\",\"args\":[\"/opt/srv.py\"]", NULL},
+        {"\"env\":{\"TZ\":\"UTC\"},\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
+        {"\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
+        {OUT "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", NULL},
+    };
+    SMA_AUTO(project_close) struct project project;
+    begin(&project);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_mcp_config *servers = NULL;
+        struct sma_mcp_config_options options = {.project_dir = project.dir};
+        put_entry(&project, rows[i].entry);
+        SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+        CHECK_OK(sma_mcp_config_load(&options, &servers, NULL));
+        const char *remedy = NULL;
+        const char *told = sma_decisive_warning(config, &servers->servers[0], &remedy);
+        if ((told == NULL) != (rows[i].told == NULL))
+            fprintf(stderr, "%s\n", rows[i].entry);
+        CHECK((told == NULL) == (rows[i].told == NULL) && (told == NULL) == (remedy == NULL));
+        CHECK(told == NULL || strstr(told, rows[i].told) != NULL);
+        sma_mcp_config_destroy(servers);
     }
 }
 
