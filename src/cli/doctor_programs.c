@@ -89,13 +89,13 @@ static void look_at_server(struct doctor *doctor, const struct sma_mcp_config_se
                    server->name, server->command, folder);
 }
 
-/* Nor can the walls keep from commands what such a server may load. */
+/* The walls cannot keep from commands what such a server may load. */
 static void look_at_walls(struct doctor *doctor, const struct sma_mcp_config_server *server)
 {
-    if (server->trouble == NULL && sma_decisive_is_open(doctor->config, server->name))
-        doctor_say(&doctor->report, SMA_PROBE_WARNING, "MCP",
-                   SMA_DECISIVE_OPEN_REMEDY " (sandbox in " SMA_MCP_CONFIG_FILE ")",
-                   "%s " SMA_DECISIVE_OPEN, server->name);
+    const char *remedy = "", *warning = sma_decisive_warning(doctor->config, server, &remedy);
+    if (server->trouble == NULL && warning != NULL)
+        doctor_say(&doctor->report, SMA_PROBE_WARNING, "MCP", remedy, "%s %s", server->name,
+                   warning);
 }
 
 /* The service does not start it then. */

@@ -119,9 +119,12 @@ void mcp_seen_put(struct sma_mcp *mcp)
                                             "whether it is still there"));
         else if (server->trouble[0] != '\0')
             sma_buf_put_json_member(&json, "error", sma_str(server->trouble));
-        if (sma_decisive_is_open(mcp->config, server->name))
-            sma_buf_put_json_member(&json, "warning",
-                                    SMA_STR(SMA_DECISIVE_OPEN "; " SMA_DECISIVE_OPEN_REMEDY));
+        const char *remedy = "",
+                   *warning = sma_decisive_warning(mcp->config, server->config, &remedy);
+        char line[256] = "";
+        (void)snprintf(line, sizeof line, "%s; %s", warning == NULL ? "" : warning, remedy);
+        if (warning != NULL)
+            sma_buf_put_json_member(&json, "warning", sma_str(line));
         sma_buf_put_char(&json, '}');
     }
     sma_buf_put_char(&json, '}');

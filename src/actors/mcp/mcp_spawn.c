@@ -269,8 +269,9 @@ static enum sma_err make_walls(struct mcp_server *server, struct walls *walls,
             server, SMA_LOG_WARN,
             "runs without a sandbox (%s): it can read what this user can, and reach the network",
             config->is_sandboxed ? mcp->sandbox.why : "sandbox.enabled is false in mcp.json");
-    if (sma_decisive_is_open(mcp->config, server->name))
-        mcp_log(server, SMA_LOG_WARN, SMA_DECISIVE_OPEN "; " SMA_DECISIVE_OPEN_REMEDY);
+    const char *remedy = "", *warning = sma_decisive_warning(mcp->config, config, &remedy);
+    if (warning != NULL)
+        mcp_log(server, SMA_LOG_WARN, "%s; %s", warning, remedy);
     return SMA_ERR_OK;
 }
 

@@ -127,6 +127,21 @@ static void note_deepest(struct sma_program_look *look, const char *path)
     (void)snprintf(look->deepest, sizeof look->deepest, "%s", path + (len > room ? len - room : 0));
 }
 
+/* As good as none: what stands in for packages while commands run is one. */
+static bool is_empty(const struct sma_program_look *look, const char *path)
+{
+    int fd = sma_open_beneath(look->root, path, O_RDONLY | O_DIRECTORY, SMA_BENEATH_INNER_LINKS);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    size_t count = 0;
+    if (dir == NULL && fd >= 0)
+        close(fd);
+    while (dir != NULL && count < 3 && readdir(dir) != NULL)
+        count++; /* "." and ".." */
+    if (dir != NULL)
+        closedir(dir);
+    return dir != NULL && count < 3;
+}
+
 /* A file, whatever leads to it; a link that leads out of the project is known by its text. */
 static void look_at_file(struct sma_program_look *look, const char *path)
 {
@@ -150,7 +165,7 @@ static void look_at_file(struct sma_program_look *look, const char *path)
     else if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode))
         put_contents(look, context, fd, &facts);
     else
-        put(context, "no file");
+        put(context, is_empty(look, path) ? "missing" : "no file");
     if (fd >= 0)
         close(fd);
     print_digest(context, digest);
@@ -253,6 +268,13 @@ static void look_beside(struct sma_program_look *look)
         closedir(dir);
 }
 
+/* uv run makes it where it is missing. */
+static bool is_made_by_program(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash == NULL ? path : slash + 1, SMA_DECISIVE_VENV) == 0;
+}
+
 static SMA_CHECKED enum sma_err read_program(struct sma_program_look *look,
                                              const struct sma_mcp_config_server *server)
 {
@@ -265,6 +287,8 @@ static SMA_CHECKED enum sma_err read_program(struct sma_program_look *look,
             look_at_folder(look, item->path, item->suffixes, DEPTH_MAX);
         else if (strcmp(item->suffixes, SMA_DECISIVE_NO_DATA) == 0)
             look_beside(look);
+        else if (!item->is_unwalled && !is_made_by_program(item->path))
+            look_at_file(look, item->path); /* too much for a digest, but whether there are any */
     }
     return look->list.is_out_of_memory ? SMA_ERR_NOMEM : look->err;
 }
@@ -316,6 +340,27 @@ static void tell(struct sma_buf *changes, const char *what, const char *path)
         sma_buf_printf(changes, "%s %s\n", what, path);
 }
 
+static bool is_packages(const struct sma_program_look *look, const char *path)
+{
+    for (size_t i = 0; i < look->list.count; i++)
+        if (look->list.items[i].is_library && strcmp(look->list.items[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Of what is not in the record: there is none of it, which is no change. */
+static bool is_none(const json_t *digest)
+{
+    char missing[SMA_PROGRAM_DIGEST_BYTES] = "";
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    if (context != NULL && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1) {
+        put(context, "missing");
+        print_digest(context, missing);
+    }
+    EVP_MD_CTX_free(context);
+    return strcmp(json_string_value(digest), missing) == 0;
+}
+
 static enum sma_program_state compare(struct sma_program_look *look, const json_t *known,
                                       struct sma_buf *changes)
 {
@@ -324,6 +369,7 @@ static enum sma_program_state compare(struct sma_program_look *look, const json_
     json_t *digest;
     const json_t *beside = json_object_get(known, "beside");
     bool is_new = words == NULL || strcmp(words, look->words) != 0, is_same = true;
+    bool is_older = json_object_get(known, "packages") == NULL, is_unseen = false;
     look->is_recorded = !is_new;
     if (look->list.count == 0)
         return SMA_PROGRAM_FOREIGN;
@@ -331,7 +377,9 @@ static enum sma_program_state compare(struct sma_program_look *look, const json_
     json_object_foreach(look->files, path, digest)
     {
         const json_t *was = is_new ? NULL : json_object_get(files, path);
-        if (was != NULL && json_equal(was, digest))
+        bool is_late = was == NULL && !is_new && is_older && is_packages(look, path);
+        is_unseen |= is_late; /* recorded from now on, also that there are none */
+        if (is_late || (was != NULL ? json_equal(was, digest) : !is_new && is_none(digest)))
             continue;
         is_same = false;
         tell(changes, was == NULL ? "new" : "changed", path);
@@ -353,7 +401,7 @@ static enum sma_program_state compare(struct sma_program_look *look, const json_
         is_same = false;
         tell(changes, "new", path);
     }
-    if (is_same && beside == NULL && look->beside != NULL) /* nobody has looked there yet */
+    if (is_same && (is_unseen || (beside == NULL && look->beside != NULL))) /* nobody has looked */
         return SMA_PROGRAM_NEW;
     return is_same ? SMA_PROGRAM_SAME : SMA_PROGRAM_CHANGED;
 }
@@ -614,8 +662,8 @@ static int lock(const char *project_dir, struct sma_error *error)
 static enum sma_err save(const struct sma_program_look *look, json_t *root, struct sma_error *error)
 {
     char path[PATH_MAX];
-    json_t *entry =
-        json_pack("{sssOsO*}", "words", look->words, "files", look->files, "beside", look->beside);
+    json_t *entry = json_pack("{sssOsO*sb}", "words", look->words, "files", look->files, "beside",
+                              look->beside, "packages", 1);
     SMA_AUTO(sma_freep) char *text = NULL;
     if (entry == NULL ||
         json_object_set_new(json_object_get(root, "servers"), look->server, entry) != 0 ||

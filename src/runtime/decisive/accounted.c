@@ -10,6 +10,7 @@
 #include "decisive_priv.h"
 #include "runtime/mcp/mcp_config.h"
 #include "runtime/policy/programs.h"
+#include "runtime/secrets/secrets.h"
 #include "sma/text.h"
 
 #include <limits.h>
@@ -184,6 +185,18 @@ static const char *operand(const struct sma_mcp_words *args, const char *options
 bool sma_decisive_is_fetcher(const struct sma_mcp_config_server *server)
 {
     return sma_list_has(FETCHERS, sma_program_base(sma_str(server->command)));
+}
+
+bool sma_decisive_has_means(const struct sma_mcp_config_server *server)
+{
+    char name[NAME_MAX + 1];
+    bool has_keys = false;
+    for (size_t i = 0; i < server->env.count; i++) {
+        const char *entry = server->env.items[i];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(entry, "="), entry);
+        has_keys |= sma_secrets_is_name(name);
+    }
+    return server->has_network || has_keys;
 }
 
 bool sma_decisive_is_accounted(const char *project_dir, const struct sma_mcp_config_server *server)

@@ -1,6 +1,7 @@
 /* decisive.c — the set: kept, and what a path is to it. See decisive.h. */
 #include "decisive_priv.h"
 
+#include "runtime/mcp/mcp_config.h"
 #include "runtime/policy/programs.h"
 #include "sma/text.h"
 
@@ -20,8 +21,7 @@ void sma_decisive_list_fini(struct sma_decisive_list *list)
     *list = (struct sma_decisive_list){0};
 }
 
-/* Relative, without ".", ".." and empty parts. false: it leads out, or is too long. */
-static bool clean(const char *project_dir, const char *path, char room[PATH_MAX])
+bool sma_decisive_clean(const char *project_dir, const char *path, char room[PATH_MAX])
 {
     size_t len = strlen(project_dir), used = 0;
     if (path[0] == '/') {
@@ -78,7 +78,8 @@ bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
 {
     char path[PATH_MAX];
     struct sma_decisive added = *item;
-    if (!clean(project_dir, item->path, path) || (path[0] == '\0' && item->suffixes == NULL))
+    if (!sma_decisive_clean(project_dir, item->path, path) ||
+        (path[0] == '\0' && item->suffixes == NULL))
         return false;
     added.path = path;
     for (size_t i = 0; i < list->count; i++)
@@ -159,6 +160,34 @@ bool sma_decisive_is_open(const struct sma_config *config, const char *server)
     return false;
 }
 
+static bool finds_packages(const struct sma_config *config, const char *server)
+{
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        const struct sma_decisive *item = &config->decisive[i];
+        if (item->is_library && item->server != NULL && strcmp(item->server, server) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *sma_decisive_warning(const struct sma_config *config,
+                                 const struct sma_mcp_config_server *server,
+                                 const char **ret_remedy)
+{
+    if (sma_decisive_is_open(config, server->name)) {
+        *ret_remedy = "give it a folder outside of the project, or walls";
+        return "runs from the project without walls: what a command writes there may run in it";
+    }
+    if (server->transport != SMA_MCP_STDIO || server->command == NULL || !server->is_sandboxed ||
+        !sma_decisive_has_means(server) ||
+        (sma_decisive_is_accounted(config->project_dir, server) &&
+         !finds_packages(config, server->name)))
+        return NULL;
+    *ret_remedy = "install it outside of the project, and name it by its whole path";
+    return "runs from the project with a network or keys of its own: what a command or the agent "
+           "writes there may run in it and use them";
+}
+
 static bool is_loaded(const struct sma_decisive *item, struct sma_str path)
 {
     struct sma_str suffix = sma_path_suffix(path);
@@ -203,6 +232,7 @@ enum sma_policy_write sma_decisive_judge(const struct sma_config *config, struct
             continue;
         worst = found;
         *ret_why = item->server != NULL ? "an MCP server runs it, or loads it"
+                   : item->is_of_git    ? "the settings of git name it"
                                         : "ship.json names it: it decides what this agent is";
     }
     return worst;

@@ -1,7 +1,7 @@
 /*
  * decisive.h — the set of files that decide what the program is and runs: what ship.json names
- * (prompts, authorities) and what the servers of mcp.json run, with the folders that their programs
- * load from. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
+ * (prompts, authorities), what the servers of mcp.json run, with the folders that their programs
+ * load from, and what the project's settings of git include and name. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
  * policy.h; write_judge.h asks all three.
  *
  * Computed with each configuration (sma_config.decisive) and constant then. What it holds is the
@@ -14,9 +14,12 @@
 #include "runtime/policy/policy.h"
 #include "sma/config.h"
 
+#include <limits.h>
+
 #define SMA_DECISIVE_COUNT_MAX 2048 /* of all together; beyond it the rest is left out, and told */
 #define SMA_DECISIVE_ALL "*"        /* as suffixes: every file */
-#define SMA_DECISIVE_NO_DATA "!" /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+#define SMA_DECISIVE_NO_DATA "!"  /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+#define SMA_DECISIVE_VENV ".venv" /* as packages: their programs make it themselves */
 
 /* One of the set. */
 struct sma_decisive
@@ -28,6 +31,8 @@ struct sma_decisive
     const char *server; /* of mcp.json, whose program it is; NULL: ship.json names it */
     bool is_library;    /* packages (node_modules, a venv): too much for a digest */
     bool is_unwalled;   /* left writable for commands */
+    bool is_of_git;     /* the settings of git name it, which a git outside of the walls obeys */
+    bool is_setting;    /* ... and include it, also where it is still to come */
 };
 
 /* Growing; items and their texts are owned. */
@@ -43,6 +48,10 @@ void sma_decisive_list_fini(struct sma_decisive_list *list); /* accepts a zeroed
  *  absolute; what lies outside of the project is left out. @return false: left out */
 bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
                       const struct sma_decisive *item);
+
+/** Relative to the project, without ".", ".." and empty parts. @return false: it leads out, or is
+ *  too long */
+bool sma_decisive_clean(const char *project_dir, const char *path, char room[PATH_MAX]);
 
 struct sma_mcp_config_server;
 /**
@@ -60,10 +69,12 @@ void sma_decisive_add_server(struct sma_decisive_list *list, const char *project
 bool sma_decisive_is_data(struct sma_str path);
 /** May this server load, without walls, whatever is written in the project? */
 bool sma_decisive_is_open(const struct sma_config *config, const char *server);
-/** ... and what the log, `status` and doctor say of such a server. */
-#define SMA_DECISIVE_OPEN \
-    "runs from the project without walls: what a command writes there may run in it"
-#define SMA_DECISIVE_OPEN_REMEDY "give it a folder outside of the project, or walls"
+/** Of a server that may run what is written in the project with more than commands have: what the
+ *  log, `status` and doctor say of it, and (*ret_remedy, constant) what to do. NULL: of another.
+ *  Looks at files. */
+const char *sma_decisive_warning(const struct sma_config *config,
+                                 const struct sma_mcp_config_server *server,
+                                 const char **ret_remedy);
 
 /**
  * What is the file `path` to the set? OWNER: one of it, a folder above one, or what a program loads

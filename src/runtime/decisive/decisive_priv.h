@@ -16,6 +16,8 @@ static inline bool decisive_is_inside(const char *path, const char *folder)
 }
 /** npx and the like. */
 bool sma_decisive_is_fetcher(const struct sma_mcp_config_server *server);
+/** Has it, between walls, what commands have not: a network, or keys in its "env"? */
+bool sma_decisive_has_means(const struct sma_mcp_config_server *server);
 /** Do the words of this stdio entry tell that it runs nothing of the project? Looks at files. */
 bool sma_decisive_is_accounted(const char *project_dir, const struct sma_mcp_config_server *server);
 

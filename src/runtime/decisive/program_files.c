@@ -22,7 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BASE_COUNT_MAX 8         /* folders in which the program may be started */
+#define BASE_COUNT_MAX 8 /* folders in which the program may be started */
+#define NODE_PACKAGES "node_modules"
 #define RECIPE_DEPTH_MAX 3       /* a script of package.json that runs another */
 #define RECIPE_BYTES_MAX 1048576 /* of package.json */
 
@@ -70,6 +71,17 @@ static const struct
     {"uv poetry hatch pdm rye pipenv", "py pyi pyd so pth"},
 };
 
+/* Where programs look for packages before they fetch any, in the folder where they begin and (node)
+ * in those above their script: what comes to lie there runs. */
+static const struct
+{
+    const char *programs, *folder;
+} PACKAGES[] = {
+    {"npx npm pnpm pnpx yarn bun bunx deno node nodejs tsx ts-node", NODE_PACKAGES},
+    {"uv poetry pipenv pdm rye", SMA_DECISIVE_VENV},
+    {"pipx pdm", "__pypackages__"},
+};
+
 /* Variables that name code: lists of paths, or words with options. */
 static const char CODE_VARIABLES[] =
     "PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME NODE_PATH NODE_OPTIONS RUBYLIB RUBYOPT PERL5LIB "
@@ -85,7 +97,8 @@ struct finding
     const struct sma_mcp_config_server *server;
     char bases[BASE_COUNT_MAX][PATH_MAX]; /* absolute; the first is the project */
     size_t base_count;
-    unsigned depth; /* of recipes */
+    unsigned depth;   /* of recipes */
+    bool is_held_off; /* from packages that come later */
 };
 
 enum weight
@@ -108,6 +121,15 @@ static void add(struct finding *finding, const char *path, const char *suffixes,
                            &item); /* outside: not its matter */
 }
 
+/* And what a link of that name leads to. */
+static void add_packages(struct finding *finding, const char *path)
+{
+    char real[PATH_MAX];
+    add(finding, path, SMA_DECISIVE_ALL, true);
+    if (realpath(path, real) != NULL)
+        add(finding, real, SMA_DECISIVE_ALL, true);
+}
+
 static bool is_there(const char *folder, const char *name)
 {
     char path[PATH_MAX];
@@ -126,9 +148,9 @@ static void add_libraries(struct finding *finding, const char *file, const char 
             return;
         if (is_there(folder, "pyvenv.cfg"))
             add(finding, folder, SMA_DECISIVE_ALL, true);
-        if (is_node && is_there(folder, "node_modules") &&
-            snprintf(modules, sizeof modules, "%s/node_modules", folder) < PATH_MAX)
-            add(finding, modules, SMA_DECISIVE_ALL, true);
+        if (is_node && (finding->is_held_off || is_there(folder, NODE_PACKAGES)) &&
+            snprintf(modules, sizeof modules, "%s/" NODE_PACKAGES, folder) < PATH_MAX)
+            add_packages(finding, modules);
     }
 }
 
@@ -331,6 +353,14 @@ static void take_builder(struct finding *finding, struct sma_str program)
         for (size_t k = 0; k < finding->base_count && sma_list_has(BUILDERS[i].programs, program);
              k++)
             add(finding, finding->bases[k], BUILDERS[i].suffixes, false);
+    for (size_t i = 0; i < SMA_COUNT_OF(PACKAGES) && finding->is_held_off; i++)
+        for (size_t k = 0; k < finding->base_count && sma_list_has(PACKAGES[i].programs, program);
+             k++) {
+            char path[PATH_MAX];
+            if (snprintf(path, sizeof path, "%s/%s", finding->bases[k], PACKAGES[i].folder) <
+                PATH_MAX)
+                add_packages(finding, path);
+        }
     if (!sma_list_has("npm pnpm yarn bun", program))
         return;
     for (size_t i = 0; i < finding->base_count; i++) {
@@ -426,15 +456,13 @@ bool sma_decisive_is_code_variable(struct sma_str name)
 /* Without walls its code is code of this user. Too much for a digest. */
 static void take_project(struct finding *finding)
 {
-    static const char *const own[] = {"package.json", ".npmrc", "pyproject.toml", "uv.toml"};
+    static const char *const own[] = {"package.json", ".npmrc", "pyproject.toml", "uv.toml",
+                                      "bunfig.toml"};
     if (finding->server->is_sandboxed)
         return;
     if (!sma_decisive_is_accounted(finding->project_dir, finding->server))
         add(finding, "", SMA_DECISIVE_NO_DATA, true);
-    if (!sma_decisive_is_fetcher(finding->server))
-        return;
-    add(finding, "node_modules", SMA_DECISIVE_ALL, true);
-    for (size_t i = 0; i < SMA_COUNT_OF(own); i++)
+    for (size_t i = 0; i < SMA_COUNT_OF(own) && sma_decisive_is_fetcher(finding->server); i++)
         add(finding, own[i], NULL, false);
 }
 
@@ -464,6 +492,10 @@ void sma_decisive_add_server(struct sma_decisive_list *list, const char *project
     finding->list = list;
     finding->project_dir = project_dir;
     finding->server = server;
+    finding->is_held_off =
+        sma_decisive_is_fetcher(server)
+            ? !server->is_sandboxed || sma_decisive_has_means(server)
+            : !server->is_sandboxed && !sma_decisive_is_accounted(project_dir, server);
     add_base(finding, project_dir);
     take_variables(finding);
     take_by_path(finding);

@@ -3,6 +3,7 @@
  */
 #include "sandbox.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/secrets/secret_files.h"
 #include "sandbox_priv.h"
 
@@ -19,9 +20,18 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (4LL << 30)
+#define FOLDER_MODE 01755 /* nobody makes an empty one like that */
 #define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
-#define SHIP_PLACEHOLDER "{}\n"
-#define COMMONDIR_PLACEHOLDER ".\n"
+/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
+ * "here" keeps others out. It reads config.worktree as soon as its owner uses worktrees. */
+static const struct placeholder
+{
+    unsigned which;
+    const char *name, *text; /* NULL: an empty folder, known by its mode */
+} PLACEHOLDERS[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
+                    {SMA_PLACEHOLDER_SHIP, "ship.json", "{}\n"},
+                    {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", ".\n"},
+                    {SMA_PLACEHOLDER_WORKTREE, ".git/config.worktree", ENV_PLACEHOLDER}};
 
 /* Around the command, in the sandbox: when it is over but has left processes behind, they get a
  * moment to finish before everything is ended with this shell. A trap is not inherited as one: the
@@ -237,30 +247,48 @@ static bool make_file(const char *path, const char *text, mode_t mode, bool may_
     return is_written;
 }
 
-static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *path,
-                                    const char *text, unsigned which, struct sma_error *error)
+static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *dir,
+                                    const struct placeholder *row, struct sma_error *error)
 {
+    char path[PATH_MAX];
     struct stat facts;
+    if (!sandbox_join(path, dir, row->name))
+        return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
     if (lstat(path, &facts) == 0)
         return SMA_ERR_OK;
-    if (make_file(path, text, 0600, which == SMA_PLACEHOLDER_ENV))
-        plan->placeholders |= which;
+    bool is_made = row->text == NULL
+                       ? mkdir(path, FOLDER_MODE) == 0
+                       : make_file(path, row->text, 0600, row->which == SMA_PLACEHOLDER_ENV);
+    if (is_made)
+        plan->placeholders |= row->which;
     else if (errno != EEXIST)
         return sma_fail_os(error, errno, "%s cannot be kept from commands", path);
     return SMA_ERR_OK;
 }
 
-/* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
- * "here" keeps others out. */
-static enum sma_err put_commondir(struct sma_sandbox_plan *plan, const struct project *project,
-                                  struct sma_error *error)
+/* What git or a server runs outside of the walls as soon as it is there. */
+static bool find_stand_in(const struct sma_decisive *item, struct placeholder *ret_row)
 {
-    char git[PATH_MAX], path[PATH_MAX];
-    struct stat facts;
-    if (!sandbox_join(git, project->dir, ".git") || !sandbox_join(path, git, "commondir") ||
-        lstat(git, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return SMA_ERR_OK;
-    return put_placeholder(plan, path, COMMONDIR_PLACEHOLDER, SMA_PLACEHOLDER_COMMONDIR, error);
+    *ret_row = (struct placeholder){SMA_PLACEHOLDER_DECISIVE, item->path,
+                                    item->suffixes == NULL ? ENV_PLACEHOLDER : NULL};
+    return item->path[0] != '\0' && (item->is_of_git || (item->is_library && !item->is_unwalled));
+}
+
+static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct sma_config *config,
+                                     struct sma_error *error)
+{
+    char git[PATH_MAX];
+    bool has_git = sandbox_join(git, config->project_dir, ".git") && sandbox_is_folder(git);
+    for (size_t i = 0; i < SMA_COUNT_OF(PLACEHOLDERS); i++)
+        if (has_git || strncmp(PLACEHOLDERS[i].name, ".git/", 5) != 0)
+            SMA_TRY(put_placeholder(plan, config->project_dir, &PLACEHOLDERS[i], error));
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        struct placeholder row;
+        /* where it fails for a setting nothing is written: sandbox_owner.c */
+        if (find_stand_in(&config->decisive[i], &row))
+            (void)put_placeholder(plan, config->project_dir, &row, NULL);
+    }
+    return SMA_ERR_OK;
 }
 
 static enum sma_err keep_from_writing(struct sma_sandbox_plan *plan, const struct project *project,
@@ -359,9 +387,8 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
                                 const struct sma_secrets *secrets, struct sma_error *error)
 {
     struct project project = {.dir = config->project_dir};
-    char env[PATH_MAX], ship_json[PATH_MAX], empty[PATH_MAX];
+    char env[PATH_MAX], empty[PATH_MAX];
     if (!sandbox_join(env, project.dir, ".env") ||
-        !sandbox_join(ship_json, project.dir, "ship.json") ||
         !sandbox_join(empty, config->state_dir, SANDBOX_EMPTY) ||
         snprintf(project.ship, PATH_MAX, "%s", config->state_dir) >= PATH_MAX)
         return sma_fail(error, SMA_ERR_TOOBIG, "the path of the project is too long");
@@ -369,9 +396,7 @@ static enum sma_err add_project(struct sma_sandbox_plan *plan, const struct sma_
     if (!make_file(empty, "", 0400, true) &&
         (lstat(empty, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size != 0))
         return sma_fail_os(error, errno, "%s cannot be made", empty);
-    SMA_TRY(put_placeholder(plan, env, ENV_PLACEHOLDER, SMA_PLACEHOLDER_ENV, error));
-    SMA_TRY(put_placeholder(plan, ship_json, SHIP_PLACEHOLDER, SMA_PLACEHOLDER_SHIP, error));
-    SMA_TRY(put_commondir(plan, &project, error));
+    SMA_TRY(put_placeholders(plan, config, error));
     sandbox_add_bind(plan, "--bind", project.dir, project.dir);
     SMA_TRY(lay_out_ship(plan, &project, error));
     sandbox_hide(plan, project.dir, empty, env);
@@ -390,28 +415,61 @@ void sandbox_pin(struct sma_sandbox_plan *plan, const char *path)
     sandbox_add_bind(plan, "--bind", path, path);
 }
 
+void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
+{
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = folder + strlen(project_dir) + 1;
+         !plan->is_read_only && (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+        bool is_pinned = false, holds_mounts = false;
+        *slash = '\0';
+        for (size_t i = 2; i < plan->argument_count; i++) {
+            const char *mounted = plan->arguments[i];
+            if (strcmp(mounted, folder) != 0) {
+                holds_mounts |= sma_sandbox_is_inside(mounted, folder);
+                continue;
+            }
+            is_pinned |= strcmp(plan->arguments[i - 2], "--bind") == 0;
+            if (strcmp(plan->arguments[i - 2], "--ro-bind") == 0 ||
+                strcmp(plan->arguments[i - 1], "--remount-ro") == 0)
+                return; /* nothing is moved in there, and a pin would be written to */
+        }
+        if (!is_pinned && !holds_mounts) /* it would cover them */
+            sandbox_pin(plan, folder);
+    }
+}
+
+static void remove_placeholder(const char *dir, const struct placeholder *row)
+{
+    char path[PATH_MAX], bytes[128];
+    struct stat facts;
+    if (!sandbox_join(path, dir, row->name))
+        return;
+    if (row->text == NULL) {
+        if (lstat(path, &facts) == 0 && facts.st_mode == (S_IFDIR | FOLDER_MODE))
+            (void)rmdir(path); /* no longer empty: it stays */
+        return;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
+    bool is_empty = len == 0 && row->which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
+    if (is_empty ||
+        (len == (ssize_t)strlen(row->text) && memcmp(bytes, row->text, (size_t)len) == 0))
+        (void)unlink(path); /* gone already: as well */
+    if (fd >= 0)
+        close(fd);
+}
+
 static void remove_placeholders(const struct sma_config *config, unsigned placeholders)
 {
-    static const struct
-    {
-        unsigned which;
-        const char *name, *text;
-    } rows[] = {{SMA_PLACEHOLDER_ENV, ".env", ENV_PLACEHOLDER},
-                {SMA_PLACEHOLDER_SHIP, "ship.json", SHIP_PLACEHOLDER},
-                {SMA_PLACEHOLDER_COMMONDIR, ".git/commondir", COMMONDIR_PLACEHOLDER}};
-    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
-        char path[PATH_MAX], bytes[128];
-        if ((placeholders & rows[i].which) == 0 ||
-            !sandbox_join(path, config->project_dir, rows[i].name))
-            continue;
-        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        ssize_t len = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-        bool is_empty = len == 0 && rows[i].which == SMA_PLACEHOLDER_ENV; /* made on a full disk */
-        if (is_empty ||
-            (len == (ssize_t)strlen(rows[i].text) && memcmp(bytes, rows[i].text, (size_t)len) == 0))
-            (void)unlink(path); /* gone already: as well */
-        if (fd >= 0)
-            close(fd);
+    for (size_t i = 0; i < SMA_COUNT_OF(PLACEHOLDERS); i++)
+        if ((placeholders & PLACEHOLDERS[i].which) != 0)
+            remove_placeholder(config->project_dir, &PLACEHOLDERS[i]);
+    for (size_t i = 0; i < config->decisive_count; i++) {
+        struct placeholder row;
+        if ((placeholders & SMA_PLACEHOLDER_DECISIVE) != 0 &&
+            find_stand_in(&config->decisive[i], &row))
+            remove_placeholder(config->project_dir, &row);
     }
 }
 

@@ -87,6 +87,8 @@ enum sma_sandbox_placeholder
     SMA_PLACEHOLDER_ENV = 1,
     SMA_PLACEHOLDER_SHIP = 2,
     SMA_PLACEHOLDER_COMMONDIR = 4,
+    SMA_PLACEHOLDER_WORKTREE = 8,
+    SMA_PLACEHOLDER_DECISIVE = 16, /* any of decisive.h */
 };
 
 /* How to start one command. */

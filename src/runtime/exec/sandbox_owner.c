@@ -13,6 +13,7 @@
 #include "runtime/decisive/decisive.h"
 #include "runtime/policy/owner_files.h"
 #include "runtime/policy/policy.h"
+#include "runtime/secrets/secret_files.h"
 #include "runtime/skills/places.h"
 #include "sandbox_priv.h"
 #include "sma/text.h"
@@ -42,46 +43,15 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-enum bound
-{
-    BOUND_NOT,
-    BOUND_WRITABLE,
-    BOUND_OTHERWISE /* read-only, empty or in memory: nothing below it can be moved */
-};
-
-/* What is mounted last counts. */
-static enum bound find_bound(const struct sma_sandbox_plan *plan, const char *path)
-{
-    for (size_t i = plan->argument_count; i-- > 0;)
-        if (strcmp(plan->arguments[i], path) == 0)
-            return i >= 2 && strcmp(plan->arguments[i - 2], "--bind") == 0 ? BOUND_WRITABLE
-                                                                           : BOUND_OTHERWISE;
-    return BOUND_NOT;
-}
-
-void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
-{
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + strlen(project_dir); slash != NULL;
-         *slash = '/', slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        enum bound bound = find_bound(plan, folder);
-        if (bound == BOUND_OTHERWISE)
-            return;
-        if (bound == BOUND_NOT)
-            sandbox_pin(plan, folder);
-    }
-}
-
-/* `name` relative to the project. A link is left alone: what it leads to is another file. */
+/* `name` of the project, as somebody wrote it: a mount of "project/./x" would cover those of the
+ * whole project. A link is left alone: what it leads to is another file. */
 static enum sma_err keep(struct keeping *keeping, const char *name)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], clean[PATH_MAX];
     struct stat facts;
-    int len = snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name);
-    if (len <= 0 || (size_t)len >= sizeof path || lstat(path, &facts) != 0 ||
-        (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
+    if (!sma_decisive_clean(keeping->project_dir, name, clean) || clean[0] == '\0' ||
+        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, clean) >= (int)sizeof path ||
+        lstat(path, &facts) != 0 || (!S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
         return SMA_ERR_OK;
     if (keeping->left == 0) /* else decoys would push the others out of the list */
         return SMA_ERR_FULL;
@@ -91,40 +61,54 @@ static enum sma_err keep(struct keeping *keeping, const char *name)
 }
 
 /* -- the repository ---------------------------------------------------------------------------- */
-/* The value of core.hooksPath, when the configuration says it plainly. */
-static bool find_hooks_path(const char *config, char *ret_path, size_t size)
+/* Each value of core.hooksPath that settings say plainly. */
+static enum sma_err keep_hooks(struct keeping *keeping, const char *name)
 {
-    char text[CONFIG_BYTES_MAX + 1];
-    int fd = open(config, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char path[PATH_MAX], text[CONFIG_BYTES_MAX + 1];
+    int fd = snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name) < (int)sizeof path
+                 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+                 : -1;
     ssize_t len = fd < 0 ? -1 : read(fd, text, CONFIG_BYTES_MAX);
     if (fd >= 0)
         close(fd);
-    if (len <= 0)
-        return false;
-    text[len] = '\0';
-    const char *at = strcasestr(text, "hookspath");
-    at = at == NULL ? NULL : at + strlen("hookspath") + strspn(at + strlen("hookspath"), " \t");
-    if (at == NULL || *at != '=')
-        return false;
-    at += 1 + strspn(at + 1, " \t\"");
-    size_t count = strcspn(at, "\"\r\n;#");
-    while (count > 0 && (at[count - 1] == ' ' || at[count - 1] == '\t' || at[count - 1] == '/'))
-        count--;
-    if (count == 0 || count >= size || *at == '/' || strstr(at, "..") == at)
-        return false;
-    memcpy(ret_path, at, count);
-    ret_path[count] = '\0';
-    return true;
+    text[len > 0 ? len : 0] = '\0';
+    for (char *at = text; (at = strcasestr(at, "hookspath")) != NULL;) {
+        at += strlen("hookspath") + strspn(at + strlen("hookspath"), " \t");
+        if (*at != '=')
+            continue;
+        if (sma_secret_files_value(at + 1, path) > 0)
+            SMA_TRY(keep(keeping, path));
+    }
+    return SMA_ERR_OK;
 }
 
-static enum sma_err keep_repository(struct keeping *keeping)
+/* What settings include. Where that is not a plain file, which a mount could keep, nothing of the
+ * project is written. */
+static enum sma_err keep_included(struct keeping *keeping, const char *name)
 {
-    char git[PATH_MAX], hooks[PATH_MAX], config[PATH_MAX], named[PATH_MAX];
+    char path[PATH_MAX];
+    struct stat facts;
+    bool is_plain =
+        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, name) < (int)sizeof path &&
+        lstat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    bool is_shut = keeping->plan->is_read_only && !is_inside(name, ".git");
+    if (!is_plain && keeping->plan->is_read_only && !is_shut)
+        return sma_fail(
+            keeping->error, SMA_ERR_UNSUPPORTED,
+            "Not run: the settings of git include %s, which is no plain file: a command "
+            "could put another in its place.",
+            path);
+    if (!is_plain && !is_shut)
+        return SMA_ERR_FULL;
+    return is_shut ? SMA_ERR_OK : keep(keeping, name);
+}
+
+static enum sma_err keep_repository(struct keeping *keeping, const struct sma_config *config)
+{
+    char git[PATH_MAX], hooks[PATH_MAX];
     struct stat facts;
     if (snprintf(git, sizeof git, "%s/.git", keeping->project_dir) >= (int)sizeof git ||
         snprintf(hooks, sizeof hooks, "%s/.git/hooks", keeping->project_dir) >= (int)sizeof hooks ||
-        snprintf(config, sizeof config, "%s/.git/config", keeping->project_dir) >=
-            (int)sizeof config ||
         lstat(git, &facts) != 0)
         return SMA_ERR_OK;
     if (!S_ISDIR(facts.st_mode))
@@ -137,8 +121,15 @@ static enum sma_err keep_repository(struct keeping *keeping)
                                         ".git/commondir", ".git/worktrees", ".git/modules"};
     for (size_t i = 0; i < SMA_COUNT_OF(names); i++)
         SMA_TRY(keep(keeping, names[i]));
-    if (find_hooks_path(config, named, sizeof named))
-        SMA_TRY(keep(keeping, named));
+    SMA_TRY(keep_hooks(keeping, ".git/config"));
+    SMA_TRY(keep_hooks(keeping, ".git/config.worktree"));
+    for (size_t i = 0; i < config->decisive_count; i++)
+        if (config->decisive[i].is_setting) {
+            SMA_TRY(keep_included(keeping, config->decisive[i].path));
+            SMA_TRY(keep_hooks(keeping, config->decisive[i].path));
+        } else if (config->decisive[i].is_of_git && is_inside(config->decisive[i].path, ".git")) {
+            SMA_TRY(keep(keeping, config->decisive[i].path));
+        }
     return SMA_ERR_OK;
 }
 
@@ -170,11 +161,7 @@ static enum sma_err keep_scripts(struct keeping *keeping, const struct sma_polic
     for (size_t i = 0; err == SMA_ERR_OK && i < sma_policy_allow_count(policy); i++) {
         char path[PATH_MAX];
         const char *script = sma_policy_script(policy, i);
-        if (script == NULL || script[0] == '/' || strstr(script, "..") != NULL)
-            continue;
-        while (script[0] == '.' && script[1] == '/')
-            script += 2;
-        if (snprintf(path, sizeof path, "%s", script) >= (int)sizeof path)
+        if (script == NULL || !sma_decisive_clean(keeping->project_dir, script, path))
             continue;
         char *slash = strrchr(path, '/');
         if (slash != NULL)
@@ -207,7 +194,7 @@ static enum sma_err keep_decisive(struct keeping *keeping, const struct sma_conf
     for (size_t i = 0; i < config->decisive_count; i++) {
         const struct sma_decisive *item = &config->decisive[i];
         char path[PATH_MAX];
-        bool is_kept = item->path[0] == '\0' || item->is_unwalled ||
+        bool is_kept = item->path[0] == '\0' || item->is_unwalled || item->is_setting ||
                        snprintf(path, sizeof path, "%s/%s", keeping->project_dir, item->path) >=
                            (int)sizeof path;
         for (size_t k = 0; k < keeping->plan->guard_count && !is_kept; k++) {
@@ -251,7 +238,7 @@ static enum sma_err keep_files_of_top(struct keeping *keeping, const struct sma_
 static enum sma_err keep_each(struct keeping *keeping, const struct sma_config *config,
                               const struct sma_policy *policy)
 {
-    SMA_TRY(keep_repository(keeping));
+    SMA_TRY(keep_repository(keeping, config));
     SMA_TRY(keep_top(keeping));
     SMA_TRY(keep_skills(keeping, config));
     SMA_TRY(keep_decisive(keeping, config));
@@ -262,13 +249,13 @@ static enum sma_err keep_each(struct keeping *keeping, const struct sma_config *
 
 /* Too many for mounts of their own: none of the project is written then, but the repository, so
  * that commits still work. */
-static enum sma_err keep_whole(struct keeping *keeping)
+static enum sma_err keep_whole(struct keeping *keeping, const struct sma_config *config)
 {
     keeping->plan->is_read_only = true;
     keeping->left = SANDBOX_KEPT_COUNT_MAX;
     sandbox_add_all(keeping->plan,
                     (const char *const[]){"--remount-ro", keeping->project_dir, NULL});
-    return keep_repository(keeping);
+    return keep_repository(keeping, config);
 }
 
 enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan,
@@ -286,5 +273,5 @@ enum sma_err sandbox_keep_owner_files(struct sma_sandbox_plan *plan,
     if (err != SMA_ERR_FULL)
         return err;
     sandbox_cut(plan, argument_count, guard_count);
-    return keep_whole(&keeping);
+    return keep_whole(&keeping, config);
 }

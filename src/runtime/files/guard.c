@@ -217,11 +217,12 @@ static int open_linked(const struct sma_guard *guard, const char *path, int flag
     return fd;
 }
 
-static bool is_another(void *user, const char *path)
+static bool is_another(void *user, const char *named, const char *path)
 {
     const struct stat *wanted = user;
     struct stat facts;
-    return stat(path, &facts) != 0 || facts.st_dev != wanted->st_dev ||
+    (void)named;
+    return path == NULL || stat(path, &facts) != 0 || facts.st_dev != wanted->st_dev ||
            facts.st_ino != wanted->st_ino;
 }
 

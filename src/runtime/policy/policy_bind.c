@@ -7,7 +7,6 @@
 #include "sma/buf.h"
 #include "sma/text.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -50,6 +49,8 @@ struct binding_work
 {
     struct hashing hashing;
     struct sma_str directory;
+    struct sma_str there; /* where some of it runs, seen from the directory: cd, env -C */
+    bool is_lost;         /* or at places that cannot be told */
     const struct sma_policy_files *files;
     struct sma_policy_binding *binding;
     size_t bytes; /* read so far */
@@ -59,11 +60,28 @@ struct binding_work
     enum sma_err err;
 };
 
+static bool has(struct sma_str path, const char *part)
+{
+    return memmem(path.ptr, path.len, part, strlen(part)) != NULL;
+}
+
+/* /proc/self/cwd/x is another file to the command than to us. */
+static bool is_of_a_process(struct sma_str path)
+{
+    bool is_proc = has(path, "/proc/");
+    return ((is_proc || has(path, "/dev/fd/")) && (has(path, "/cwd") || has(path, "/root"))) ||
+           (is_proc && has(path, "/fd/"));
+}
+
 /* `path` as the command sees it. */
 static bool join(struct binding_work *work, struct sma_str path, char full[PATH_BYTES_MAX])
 {
     bool is_absolute = path.len > 0 && path.ptr[0] == '/';
     size_t prefix = is_absolute ? 0 : work->directory.len + 1;
+    if (is_of_a_process(path)) {
+        work->binding->is_complete = false;
+        return false;
+    }
     if (prefix + path.len + 1 > PATH_BYTES_MAX) {
         work->binding->is_complete = false;
         return false;
@@ -75,6 +93,21 @@ static bool join(struct binding_work *work, struct sma_str path, char full[PATH_
     memcpy(full + prefix, path.ptr, path.len);
     full[prefix + path.len] = '\0';
     return true;
+}
+
+/* ... and where it goes. false: nowhere else, or the path says where it is */
+static bool join_there(struct binding_work *work, struct sma_str path, char full[PATH_BYTES_MAX])
+{
+    char there[PATH_BYTES_MAX];
+    if (work->there.len == 0 || path.len == 0 || path.ptr[0] == '/')
+        return false;
+    int len = snprintf(there, sizeof there, "%.*s/%.*s", (int)work->there.len, work->there.ptr,
+                       (int)path.len, path.ptr);
+    if (len <= 0 || (size_t)len >= sizeof there) {
+        work->binding->is_complete = false;
+        return false;
+    }
+    return join(work, (struct sma_str){there, (size_t)len}, full);
 }
 
 static void put_file(struct binding_work *work, const char *full)
@@ -108,6 +141,8 @@ static void put_script(struct binding_work *work, struct sma_str path)
 {
     char full[PATH_BYTES_MAX];
     if (join(work, path, full))
+        put_file(work, full);
+    if (join_there(work, path, full))
         put_file(work, full);
 }
 
@@ -223,13 +258,8 @@ static void put_recipes(struct binding_work *work, const struct sma_shell *shell
         full[strlen(full) - 1] = '\0'; /* the directory itself, without the slash */
         put_folder(work, full, &wanted, 0);
     }
-    for (uint32_t i = 0; i < shell->command_count; i++) {
-        const struct sma_shell_command *other = &shell->commands[i];
-        const struct sma_shell_word *place = sma_shell_words(shell, other);
-        if (other->word_count > 1 && sma_program_kind(sma_shell_word_str(place)) == PROGRAM_CD &&
-            join(work, sma_shell_word_str(&place[1]), full))
-            put_folder(work, full, &wanted, 0);
-    }
+    if (work->there.len > 0 && join(work, work->there, full))
+        put_folder(work, full, &wanted, 0);
     for (uint32_t i = 1; i < command->word_count; i++) {
         struct sma_str text = sma_shell_word_str(&words[i]);
         const char *equals = text.len == 0 ? NULL : memchr(text.ptr, '=', text.len);
@@ -244,23 +274,27 @@ static void put_recipes(struct binding_work *work, const struct sma_shell *shell
     }
 }
 
+/* What lies there is not the project's, and no way leads out again. */
+static bool is_below(struct sma_str path, const char *folders)
+{
+    const char *slash = path.len < 2 ? NULL : memchr(path.ptr + 1, '/', path.len - 1);
+    return slash != NULL && path.ptr[0] == '/' && !has(path, "/..") &&
+           sma_list_has(folders, (struct sma_str){path.ptr + 1, (size_t)(slash - path.ptr - 1)});
+}
+
 static bool is_of_the_system(struct sma_str path)
 {
-    return sma_str_starts_with(path, SMA_STR("/usr/")) ||
-           sma_str_starts_with(path, SMA_STR("/bin/")) ||
-           sma_str_starts_with(path, SMA_STR("/sbin/"));
+    return is_below(path, "usr bin sbin");
 }
 
 static void put_scripts(struct binding_work *work, const struct sma_shell *shell)
 {
-    bool changes_folder = false;
     for (uint32_t i = 0; i < shell->command_count; i++) {
         const struct sma_shell_command *command = &shell->commands[i];
         if (command->word_count == 0)
             continue;
         const struct sma_shell_word *word = sma_shell_words(shell, command);
         struct sma_str text = sma_shell_word_str(word);
-        changes_folder |= sma_program_kind(text) == PROGRAM_CD;
         work->binding->is_complete &= sma_shell_word_is_constant(word) && !command->has_more_words;
         if (memchr(text.ptr, '/', text.len) != NULL && !is_of_the_system(text))
             put_script(work, text);
@@ -278,7 +312,7 @@ static void put_scripts(struct binding_work *work, const struct sma_shell *shell
         put_script(work, script);
         put_modules(work, sma_shell_word_str(&words[0]), script);
     }
-    if (changes_folder && work->binding->script_count > 0)
+    if ((work->is_lost || work->there.len > 0) && work->binding->script_count > 0)
         work->runs_unseen = true; /* modules may be others there; what it names: put_name() */
 }
 
@@ -290,14 +324,6 @@ static const char NAMES_ONLY[] = "echo printf basename dirname seq sleep date pw
 
 /* A folder among their operands is none to them: `jq .` */
 static const char READS_NO_FOLDER[] = "jq cat head tail wc sort uniq cut tr tac rev nl";
-
-static bool is_elsewhere(struct sma_str path)
-{
-    return is_of_the_system(path) || sma_str_starts_with(path, SMA_STR("/lib")) ||
-           sma_str_starts_with(path, SMA_STR("/dev/")) ||
-           sma_str_starts_with(path, SMA_STR("/proc/")) ||
-           sma_str_starts_with(path, SMA_STR("/sys/"));
-}
 
 /* What stands there now: its bytes, or where they are too many whatever changes with them. A folder
  * is bound by what programs read of it only where they say so: recipes and modules. */
@@ -335,34 +361,20 @@ static void put_named_file(struct binding_work *work, const char *full, bool is_
     free(bytes);
 }
 
-/* `path` as seen from the directory, and from wherever the command goes with cd. */
-static void put_name(struct binding_work *work, const struct sma_shell *shell, struct sma_str path,
-                     bool is_read)
+/* `path` as seen from the directory, and from where the command goes. */
+static void put_name(struct binding_work *work, struct sma_str path, bool is_read)
 {
     char full[PATH_BYTES_MAX];
-    if (path.len == 0 || path.len >= PATH_BYTES_MAX - work->directory.len - 1 || is_elsewhere(path))
+    if (path.len == 0 || path.len >= PATH_BYTES_MAX - work->directory.len - 1 ||
+        is_below(path, "usr bin sbin lib lib32 lib64 libx32 sys") || path.ptr == work->there.ptr)
         return; /* no file has such a name */
+    if (is_below(path, "proc dev") && !is_of_a_process(path) && !has(path, "/dev/shm/"))
+        return;
+    work->binding->reads_unnamed |= is_read && work->is_lost && path.ptr[0] != '/';
     if (join(work, path, full))
         put_named_file(work, full, is_read);
-    for (uint32_t i = 0; path.ptr[0] != '/' && i < shell->command_count; i++) {
-        const struct sma_shell_word *words = sma_shell_words(shell, &shell->commands[i]);
-        if (shell->commands[i].word_count < 2 ||
-            sma_program_kind(sma_shell_word_str(&words[0])) != PROGRAM_CD)
-            continue;
-        struct sma_str folder = sma_shell_word_str(&words[1]);
-        size_t len = folder.len + 1 + path.len;
-        if (!sma_shell_word_is_constant(&words[1]) || shell->commands[i].word_count > 2 ||
-            len >= PATH_BYTES_MAX - work->directory.len - 1) {
-            work->binding->reads_unnamed = true;
-            continue;
-        }
-        char there[PATH_BYTES_MAX];
-        memcpy(there, folder.ptr, folder.len);
-        there[folder.len] = '/';
-        memcpy(there + folder.len + 1, path.ptr, path.len);
-        if (join(work, (struct sma_str){there, len}, full))
-            put_named_file(work, full, is_read);
-    }
+    if (join_there(work, path, full))
+        put_named_file(work, full, is_read);
 }
 
 static bool may_begin(struct sma_str text, size_t at)
@@ -379,42 +391,10 @@ static bool may_begin(struct sma_str text, size_t at)
     return true;
 }
 
-/* $PWD/x, "${PWD}/x": the directory is known as long as the command stays in it. */
-static bool put_here(const struct binding_work *work, const struct sma_shell_word *word,
-                     struct sma_buf *text)
-{
-    static const char *const forms[] = {"$PWD", "${PWD}"};
-    bool is_quoted = false;
-    for (size_t at = 0; at < word->raw_len; at++) {
-        struct sma_str rest = {word->raw + at, word->raw_len - at};
-        char byte = word->raw[at];
-        size_t len = 0;
-        for (size_t i = 0; i < SMA_COUNT_OF(forms) && len == 0; i++)
-            if (sma_str_starts_with(rest, sma_str(forms[i])) &&
-                (rest.len == strlen(forms[i]) || memchr("/\"", rest.ptr[strlen(forms[i])], 2)))
-                len = strlen(forms[i]);
-        for (size_t i = 0; len > 0 && !is_quoted && i < work->directory.len; i++)
-            if (!isalnum((unsigned char)work->directory.ptr[i]) &&
-                memchr("/._-+@", work->directory.ptr[i], 6) == NULL)
-                return false; /* it may become several words */
-        if (len > 0)
-            sma_buf_put_str(text, work->directory);
-        else if (isalnum((unsigned char)byte) || memchr("/._-+@=:,", byte, 9) != NULL)
-            sma_buf_put_char(text, byte);
-        else if (byte != '"')
-            return false;
-        is_quoted ^= byte == '"';
-        at += len > 0 ? len - 1 : 0;
-    }
-    return text->err == SMA_ERR_OK;
-}
-
-static void put_name_parts(struct binding_work *work, const struct sma_shell *shell,
-                           struct sma_str text, bool is_read);
+static void put_name_parts(struct binding_work *work, struct sma_str text, bool is_read);
 
 /* dir/x*.c: what it matches now, by name and bytes; another match is another command. */
-static bool put_matches(struct binding_work *work, const struct sma_shell *shell,
-                        struct sma_str pattern, bool is_read)
+static bool put_matches(struct binding_work *work, struct sma_str pattern, bool is_read)
 {
     char folder[PATH_BYTES_MAX], full[PATH_BYTES_MAX];
     const char *slash = memrchr(pattern.ptr, '/', pattern.len);
@@ -438,54 +418,29 @@ static bool put_matches(struct binding_work *work, const struct sma_shell *shell
         has_match = true;
         put(&work->hashing, SMA_STR("match"));
         put(&work->hashing, sma_str(path));
-        put_name(work, shell, sma_str(path), is_read);
+        put_name(work, sma_str(path), is_read);
     }
     free(list);
     free(names);
     if (!has_match) /* it stands for itself then, or for nothing */
-        put_name_parts(work, shell, pattern, is_read);
+        put_name_parts(work, pattern, is_read);
     return err == SMA_ERR_OK || err == SMA_ERR_NOTFOUND;
 }
 
-/* A word that is not constant, but whose meaning is known as things lie now. */
-static bool put_known_word(struct binding_work *work, const struct sma_shell *shell,
-                           const struct sma_shell_word *word, bool is_read)
-{
-    struct sma_buf text;
-    bool is_known = false;
-    for (uint32_t i = 0; i < shell->command_count; i++) /* it may be elsewhere then */
-        if (shell->commands[i].is_from_text ||
-            (shell->commands[i].word_count > 0 &&
-             sma_program_kind(sma_shell_word_str(sma_shell_words(shell, &shell->commands[i]))) ==
-                 PROGRAM_CD))
-            return false;
-    for (size_t i = 0; i + 3 <= shell->source_len; i++) /* export PWD=x, $OLDPWD */
-        if (memcmp(shell->arena + i, "PWD", 3) == 0 &&
-            (i == 0 || memchr("${", shell->arena[i - 1], 2) == NULL))
-            return false;
-    if ((word->flags & (SMA_WORD_DYNAMIC | SMA_WORD_BRACE | SMA_WORD_TILDE | SMA_WORD_QUOTED)) == 0)
-        return put_matches(work, shell, sma_shell_word_str(word), is_read);
-    sma_buf_init(&text, PATH_BYTES_MAX);
-    is_known = (word->flags & (SMA_WORD_GLOB | SMA_WORD_BRACE | SMA_WORD_TILDE)) == 0 &&
-               put_here(work, word, &text);
-    if (is_known)
-        put_name_parts(work, shell, sma_buf_str(&text), is_read);
-    sma_buf_fini(&text);
-    return is_known;
-}
-
 /* Every part of a word that may be the name of a file: name=file, -ffile, @file, a:b. */
-static void put_word_files(struct binding_work *work, const struct sma_shell *shell,
-                           const struct sma_shell_word *word, bool is_read)
+static void put_word_files(struct binding_work *work, const struct sma_shell_word *word,
+                           bool is_read)
 {
+    bool is_pattern =
+        (word->flags & (SMA_WORD_DYNAMIC | SMA_WORD_BRACE | SMA_WORD_TILDE | SMA_WORD_QUOTED)) == 0;
     if (sma_shell_word_is_constant(word))
-        put_name_parts(work, shell, sma_shell_word_str(word), is_read);
-    else if (is_read && !put_known_word(work, shell, word, is_read))
+        put_name_parts(work, sma_shell_word_str(word), is_read);
+    else if (is_read && (!is_pattern || work->is_lost || work->there.len > 0 ||
+                         !put_matches(work, sma_shell_word_str(word), is_read)))
         work->binding->reads_unnamed = true;
 }
 
-static void put_name_parts(struct binding_work *work, const struct sma_shell *shell,
-                           struct sma_str text, bool is_read)
+static void put_name_parts(struct binding_work *work, struct sma_str text, bool is_read)
 {
     for (size_t at = 0; at < text.len && work->err == SMA_ERR_OK; at++) {
         if (!may_begin(text, at))
@@ -493,9 +448,9 @@ static void put_name_parts(struct binding_work *work, const struct sma_shell *sh
         size_t end = at;
         while (end < text.len && memchr(":,;\"' ", text.ptr[end], 6) == NULL)
             end++;
-        put_name(work, shell, (struct sma_str){text.ptr + at, text.len - at}, is_read);
+        put_name(work, (struct sma_str){text.ptr + at, text.len - at}, is_read);
         if (end < text.len)
-            put_name(work, shell, (struct sma_str){text.ptr + at, end - at}, is_read);
+            put_name(work, (struct sma_str){text.ptr + at, end - at}, is_read);
         if (work->name_count > SMA_POLICY_NAMED_COUNT_MAX)
             return; /* and that is said */
     }
@@ -586,6 +541,87 @@ static bool loads_by_itself(const struct sma_shell_command *command,
            (memchr(program.ptr, '/', program.len) != NULL && !is_of_the_system(program));
 }
 
+/* -- where it runs ----------------------------------------------------------------------------- */
+/* Programs with an option that says where they or what they start work. */
+static const struct
+{
+    const char *programs, *long_names; /* may be shortened */
+    char letter;
+} PLACES[] = {{"env tar bsdtar make gmake ninja cargo pnpm", "chdir directory", 'C'},
+              {"git", "git-dir work-tree", 'C'},
+              {"sudo doas cpio bsdcpio", "chdir directory", 'D'},
+              {"patch", "directory", 'd'},
+              {"parallel unshare nsenter systemd-run", "wd workdir working-directory root", '\0'}};
+static const char ANYWHERE[] = "popd pushd chroot bwrap su runuser start-stop-daemon";
+
+static bool may_be_short(struct sma_str name, const char *names)
+{
+    for (const char *at = names; *at != '\0'; at = strchrnul(at, ' '), at += *at == ' ')
+        if (name.len > 0 && sma_str_starts_with(sma_str(at), name))
+            return true;
+    return false;
+}
+
+/* One place that is plainly said is followed: cd x, -C x, --chdir=x. */
+static void put_place(struct binding_work *work, const struct sma_shell_word *word,
+                      struct sma_str place)
+{
+    work->is_lost |= work->there.len > 0 || place.len == 0 || place.ptr[0] == '-' ||
+                     !sma_shell_word_is_constant(word);
+    work->there = place;
+}
+
+static void find_place_of_option(struct binding_work *work, const struct sma_shell_command *command,
+                                 const struct sma_shell_word *words, size_t row)
+{
+    bool is_tar = sma_list_has("tar bsdtar", sma_program_base(sma_shell_word_str(&words[0])));
+    for (uint32_t k = 1; k < command->word_count; k++) {
+        struct sma_str text = sma_shell_word_str(&words[k]), name = text;
+        bool is_cluster = text.len > 1 && text.ptr[0] == '-' && text.ptr[1] != '-';
+        bool is_long = text.len > 2 && text.ptr[0] == '-' && !is_cluster;
+        const char *equals = is_long ? memchr(text.ptr, '=', text.len) : NULL;
+        if (is_long)
+            name = (struct sma_str){text.ptr + 2,
+                                    (equals == NULL ? text.len : (size_t)(equals - text.ptr)) - 2};
+        bool is_plain = is_long ? sma_list_has(PLACES[row].long_names, name)
+                                : is_cluster && text.len == 2 && text.ptr[1] == PLACES[row].letter;
+        if (is_plain && equals != NULL)
+            put_place(work, &words[k],
+                      (struct sma_str){equals + 1, text.len - (size_t)(equals + 1 - text.ptr)});
+        else if (is_plain && k + 1 < command->word_count)
+            put_place(work, &words[k + 1], sma_shell_word_str(&words[k + 1]));
+        else if (is_long) /* --ch */
+            work->is_lost |= may_be_short(name, PLACES[row].long_names);
+        else if (is_cluster || (is_tar && k == 1 && text.len > 0)) /* -xCd, tar xCf */
+            work->is_lost |= memchr(text.ptr, PLACES[row].letter, text.len) != NULL;
+    }
+}
+
+static void find_place(struct binding_work *work, const struct sma_shell *shell)
+{
+    for (uint32_t i = 0; i < shell->assign_count; i++)
+        work->is_lost |= sma_str_is_equal(shell->assigns[i].name, SMA_STR("CDPATH"));
+    for (uint32_t i = 0; i < shell->command_count; i++) {
+        const struct sma_shell_command *command = &shell->commands[i];
+        const struct sma_shell_word *words = sma_shell_words(shell, command);
+        if (command->word_count == 0)
+            continue;
+        struct sma_str base = sma_program_base(sma_shell_word_str(&words[0]));
+        if (sma_program_kind(base) == PROGRAM_CD) {
+            work->is_lost |= command->word_count != 2;
+            if (command->word_count == 2)
+                put_place(work, &words[1], sma_shell_word_str(&words[1]));
+        }
+        work->is_lost |= sma_list_has(ANYWHERE, base);
+        for (uint32_t k = 1; sma_str_is_equal(base, SMA_STR("find")) && k < command->word_count;
+             k++)
+            work->is_lost |= sma_list_has("-execdir -okdir", sma_shell_word_str(&words[k]));
+        for (size_t row = 0; row < SMA_COUNT_OF(PLACES); row++)
+            if (sma_list_has(PLACES[row].programs, base))
+                find_place_of_option(work, command, words, row);
+    }
+}
+
 static void put_named_files(struct binding_work *work, const struct sma_shell *shell)
 {
     if (work->files->look == NULL)
@@ -603,14 +639,14 @@ static void put_named_files(struct binding_work *work, const struct sma_shell *s
             loads_by_itself(command, words) || reads_beside(command, words, base);
         work->binding->reads_unnamed |= command->has_more_words && is_read;
         for (uint32_t k = 1; k < command->word_count; k++)
-            put_word_files(work, shell, &words[k], is_read && !command->is_transparent);
+            put_word_files(work, &words[k], is_read && !command->is_transparent);
     }
     work->reads_folders = true;
     for (uint32_t i = 0; i < shell->redirect_count; i++)
         if (shell->redirects[i].kind == SMA_REDIRECT_READ)
-            put_word_files(work, shell, &shell->redirects[i].target, true);
+            put_word_files(work, &shell->redirects[i].target, true);
     for (uint32_t i = 0; i < shell->assign_count; i++)
-        put_word_files(work, shell, &shell->assigns[i].value, shell->assigns[i].is_exported);
+        put_word_files(work, &shell->assigns[i].value, shell->assigns[i].is_exported);
 }
 
 enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str directory,
@@ -630,6 +666,7 @@ enum sma_err sma_policy_bind(const struct sma_shell *shell, struct sma_str direc
     put(&work.hashing, (struct sma_str){shell->arena, shell->source_len});
     put(&work.hashing, directory);
     put_words(&work.hashing, shell);
+    find_place(&work, shell);
     put_scripts(&work, shell);
     put_named_files(&work, shell);
     binding.reads_unnamed |= !binding.is_complete;

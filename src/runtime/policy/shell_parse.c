@@ -277,6 +277,10 @@ static bool parse_redirect(struct parser *parser, int32_t command)
         if (redirect.kind == SMA_REDIRECT_HEREDOC)
             add_heredoc(parser, &redirect.target, text[len - 1] == '-');
         add_redirect(parser, redirect);
+        if (strcmp(text, "<>") == 0)
+            add_redirect(parser, (struct sma_shell_redirect){.kind = SMA_REDIRECT_READ,
+                                                             .command = command,
+                                                             .target = redirect.target});
         note_opened(parser, (struct sma_str){from, (size_t)(at - from)}, &redirect);
         return true;
     }

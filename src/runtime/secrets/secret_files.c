@@ -128,11 +128,31 @@ enum sma_err sma_secret_file_show(int fd, const struct sma_secret_row *row, stru
 }
 
 /* -- settings that others include -------------------------------------------------------------- */
+size_t sma_secret_files_value(const char *at, char value[PATH_MAX])
+{
+    size_t len = 0;
+    at += strspn(at, " \t");
+    for (bool is_quoted = false; *at != '\0' && *at != '\n' && *at != '\r' && len + 1 < PATH_MAX;
+         at++) {
+        if (!is_quoted && (*at == '#' || *at == ';'))
+            break;
+        if (*at == '"') {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        at += *at == '\\' && at[1] != '\0';
+        value[len++] = *at;
+    }
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    value[len] = '\0';
+    return len;
+}
+
 /* The value of `path` in a line of [include] or [includeIf "..."], which may stand in that line. */
 static bool find_included(struct sma_str line, bool *is_include, char value[PATH_MAX])
 {
     char text[PATH_MAX];
-    size_t len = 0;
     (void)snprintf(text, sizeof text, "%.*s", (int)line.len, line.ptr);
     char *at = text + strspn(text, " \t");
     if (*at == '[') {
@@ -143,41 +163,33 @@ static bool find_included(struct sma_str line, bool *is_include, char value[PATH
     if (!*is_include || strncasecmp(at, "path", 4) != 0)
         return false;
     at += 4 + strspn(at + 4, " \t");
-    if (*at != '=')
-        return false;
-    at += 1 + strspn(at + 1, " \t");
-    for (bool is_quoted = false; *at != '\0' && *at != '\n' && *at != '\r'; at++) {
-        if (!is_quoted && (*at == '#' || *at == ';'))
-            break;
-        if (*at == '"')
-            is_quoted = !is_quoted;
-        else if (*at != '\\' || *++at != '\0')
-            value[len++] = *at;
-    }
-    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
-        len--;
-    value[len] = '\0';
-    return len > 0;
+    return *at == '=' && sma_secret_files_value(at + 1, value) > 0;
 }
 
 /* Relative to the settings, or to HOME. */
-static char *find_real(const char *config, const char *value)
+static char *find_real(const char *config, const char *value, char named[2 * PATH_MAX])
 {
-    char path[2 * PATH_MAX];
     const char *home = getenv("HOME"), *slash = strrchr(config, '/');
     bool is_of_home = strncmp(value, "~/", 2) == 0 && home != NULL;
     int folder = value[0] == '/' || slash == NULL ? 0 : (int)(slash - config) + 1;
     if (is_of_home)
-        (void)snprintf(path, sizeof path, "%s%s", home, value + 1);
+        (void)snprintf(named, 2 * PATH_MAX, "%s%s", home, value + 1);
     else
-        (void)snprintf(path, sizeof path, "%.*s%s", folder, config, value);
-    return realpath(path, NULL);
+        (void)snprintf(named, 2 * PATH_MAX, "%.*s%s", folder, config, value);
+    return realpath(named, NULL);
 }
 
-bool sma_secret_files_included(const char *config, bool (*found)(void *user, const char *path),
-                               void *user)
+/* Of the settings that were read last and include nothing: every file that a tool opens asks. */
+static _Atomic uint64_t includes_nothing;
+
+bool sma_secret_files_included(const char *config, sma_secret_included_fn *found, void *user)
 {
-    char *paths[SMA_SECRET_INCLUDED_COUNT_MAX + 1] = {strdup(config)}, value[PATH_MAX];
+    uint64_t stamp = sma_secret_files_stamp(config); /* before they are read */
+    if (stamp != 0 && stamp == atomic_load(&includes_nothing))
+        return true;
+    bool has_include = false;
+    char *paths[SMA_SECRET_INCLUDED_COUNT_MAX + 1] = {strdup(config)};
+    char value[PATH_MAX], named[2 * PATH_MAX];
     size_t count = paths[0] != NULL;
     bool is_wanted = true;
     for (size_t i = 0; i < count; i++) {
@@ -187,12 +199,19 @@ bool sma_secret_files_included(const char *config, bool (*found)(void *user, con
         if (fd >= 0)
             close(fd);
         for (bool is_include = false; bytes != NULL && at < len && is_wanted;) {
-            if (!find_included(next_line((struct sma_str){bytes, len}, &at), &is_include, value) ||
-                count == SMA_COUNT_OF(paths) || (paths[count] = find_real(paths[i], value)) == NULL)
+            if (!find_included(next_line((struct sma_str){bytes, len}, &at), &is_include, value))
                 continue;
-            is_wanted = found(user, paths[count++]);
+            has_include = true; /* what is not there yet may come */
+            if (count == SMA_COUNT_OF(paths))
+                break;
+            paths[count] = find_real(paths[i], value, named);
+            is_wanted = found(user, named, paths[count]);
+            count += paths[count] != NULL;
         }
+        has_include |= bytes == NULL;
     }
+    if (!has_include && count > 0)
+        atomic_store(&includes_nothing, stamp);
     while (count > 0)
         free(paths[--count]);
     return is_wanted;
@@ -332,11 +351,11 @@ static bool is_settled(dev_t device, const struct stat *facts)
            facts->st_ctim.tv_sec + SETTLED_S < now.tv_sec;
 }
 
-uint64_t sma_secret_files_stamp(const char *folder)
+uint64_t sma_secret_files_stamp(const char *path)
 {
     static const uint8_t key[16];
     struct stat facts;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is_one =
         fd >= 0 && has_times(fd) && fstat(fd, &facts) == 0 && is_settled(facts.st_dev, &facts);
     if (fd >= 0)
@@ -506,10 +525,11 @@ struct telling
     void *user;
 };
 
-static bool tell_included(void *user, const char *path)
+static bool tell_included(void *user, const char *named, const char *path)
 {
     const struct telling *telling = user;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    (void)named; /* a link is no secret */
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_one = fd >= 0 && sma_secret_file_holds(fd, telling->row);
     if (fd >= 0)
         close(fd);

@@ -14,6 +14,8 @@
 #include "runtime/policy/secret_names.h"
 #include "sma/buf.h"
 
+#include <limits.h>
+
 #define SMA_SECRET_FILES_ENTRY_COUNT_MAX 100000 /* of the project */
 #define SMA_SECRET_FILES_DEPTH_MAX 64
 
@@ -29,15 +31,25 @@ typedef bool sma_secret_files_fn(void *user, const char *path, const struct sma_
 bool sma_secret_files_find(const char *folder, size_t count_max, bool is_own,
                            sma_secret_files_fn *found, void *user);
 
-/** When names were last put into or taken out of this folder, as a number that another such time
- *  differs from. 0: that cannot be told (changed just now; a file system that keeps no times). */
-uint64_t sma_secret_files_stamp(const char *folder);
+/** When names were last put into or taken out of this folder, or this file was changed, as a number
+ *  that another such time, folder or file differs from. 0: that cannot be told (changed in the last
+ *  seconds; not there; a file system that keeps no times). */
+uint64_t sma_secret_files_stamp(const char *path);
 
-/** Each file that settings of git include, by its whole real path, and what those include in turn
- *  (at most SMA_SECRET_INCLUDED_COUNT_MAX). @return false: `found` wanted no more */
+/**
+ * Each file that settings of git include, and what those include in turn (at most
+ * SMA_SECRET_INCLUDED_COUNT_MAX). Settings that include nothing are not read again while their
+ * stamp is the same.
+ * @found   named: absolute, as it is written; path: what that is, NULL where nothing is
+ * @return  false: `found` wanted no more
+ */
 #define SMA_SECRET_INCLUDED_COUNT_MAX 16
-bool sma_secret_files_included(const char *config, bool (*found)(void *user, const char *path),
-                               void *user);
+typedef bool sma_secret_included_fn(void *user, const char *named, const char *path);
+bool sma_secret_files_included(const char *config, sma_secret_included_fn *found, void *user);
+
+/** A value of settings of git, what stands behind its "=", without quotes and comment. @return its
+ *  length */
+size_t sma_secret_files_value(const char *at, char value[PATH_MAX]);
 
 /** By its name and bytes. Larger ones than 1 MiB count by their name. */
 bool sma_secret_file_holds(int fd, const struct sma_secret_row *row);

@@ -13,6 +13,8 @@
 #include "runtime/policy/shell.h"
 #include "sma/config.h"
 
+#include <jansson.h>
+
 static void put_entry(const struct project *project, const char *entry)
 {
     char text[2048];
@@ -198,6 +200,32 @@ CASE(what_ship_json_names_is_the_owners)
     CHECK_INT(OWNER, sma_decisive_judge(config, SMA_STR("Team.md"), &why));
     CHECK_INT(OWNER, sma_decisive_judge(config, SMA_STR("ca.pem"), &why));
     CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("plain.txt"), &why));
+}
+
+/* Issue 27: for a git outside of the walls they are .git/config; also what is not there yet. */
+CASE(what_git_settings_include_is_the_owners)
+{
+    SMA_AUTO(project_close) struct project project;
+    const char *why;
+    begin(&project);
+    project_put(&project, ".git/config",
+                "[include]\n\tpath = ../tools/./git.inc\n\tpath = /etc/gitconfig\n"
+                "[includeIf \"onbranch:x\"]\n\tpath = ../later/git.inc\n\tpath = ../alias\n");
+    project_put(&project, ".git/config.worktree", "[include] path = ../own.inc\n");
+    project_put(&project, "tools/git.inc", "[include]\n\tpath = further.inc\n");
+    char path[512];
+    snprintf(path, sizeof path, "%s/alias", project.dir);
+    CHECK(symlink("data/real.inc", path) == 0);
+    project_put(&project, "data/real.inc", "");
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+    static const char *const names[] = {"tools/git.inc", "later/git.inc", "tools/further.inc",
+                                        "alias",         "data/real.inc", "own.inc",
+                                        "later"};
+    for (size_t i = 0; i < SMA_COUNT_OF(names); i++) {
+        CHECK_INT(OWNER, sma_decisive_judge(config, sma_str(names[i]), &why));
+        CHECK_TEXT("the settings of git name it", why);
+    }
+    CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("tools/other.inc"), &why));
 }
 
 /* Also where only the text or a link leads to it: an administrator may not agree. */
@@ -430,6 +458,234 @@ CASE(a_module_beside_an_open_server_is_a_change)
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, open, "new opt.py\n"));
     CHECK_INT(SMA_PROGRAM_FOREIGN, look(&project, walled, ""));
     project_close(&project);
+}
+
+/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works there. */
+CASE(what_git_settings_name_is_the_owners)
+{
+    static const struct
+    {
+        const char *path;
+        int found;
+    } rows[] = {{"githooks/pre-commit", OWNER},
+                {"githooks", OWNER},
+                {"abs/post-commit", OWNER},
+                {"tools/st.sh", OWNER},
+                {"plain.sh", OWNER},
+                {"tools/fs.sh", OWNER},
+                {"tools/d.sh", OWNER},
+                {"tools/clean", OWNER},
+                {"team/attrs", OWNER},
+                {"tools/cred.sh", OWNER},
+                {"tools/key.sh", OWNER},
+                {"tools/other.sh", FREE},
+                {"plain.txt", FREE},
+                {"data", FREE},
+                {"data/app.db", FREE},
+                {"src/a.c", FREE},
+                {"real/hook", OWNER},
+                {"src/go.sh", OWNER},
+                {"my hooks/pre-push", OWNER},
+                {"sub/hooked/pre-commit", OWNER},
+                {"sub/run.sh", OWNER},
+                {"tree/githooks/pre-commit", OWNER},
+                {"tree/own.sh", OWNER},
+                {"refs/heads/main", FREE},
+                {"main", FREE},
+                {"h/r.git", FREE},
+                {"tools/no.sh", FREE}};
+    SMA_AUTO(project_close) struct project project;
+    char text[2048];
+    const char *why;
+    begin(&project);
+    snprintf(text, sizeof text,
+             "[core]\n\thooksPath = ./githooks/\n\tfsmonitor = sh tools/fs.sh\n"
+             "\tattributesFile = team/attrs\n\tsshCommand = \"ssh -F x; tools/key.sh\"\n"
+             "[alias]\n\tst = !tools/st.sh\n\tp = \"!sh plain.sh\"\n"
+             "[diff \"plain.txt\"]\n\ttextconv = tools/d.sh --a\n"
+             "[filter \"c\"]\n\tclean = python3 \\\n  tools/clean\n"
+             "[credential] helper = %s/tools/cred.sh\n# x = tools/no.sh\n"
+             "[remote \"o\"]\n\turl = https://h/r.git\n[include]\n\tpath = ../tools/more\n"
+             "[branch \"main\"]\n\tmerge = refs/heads/main\n"
+             "[alias]\n\tlog = \"!git log data ./data/\"\n\tgo = !cd src && `./go.sh`\n"
+             "[core]\n\thooksPath = \"my hooks\" ; there\n",
+             project.dir);
+    project_put(&project, "src/a.c", "x");
+    project_put(&project, "src/go.sh", "x");
+    project_put(&project, "real/hook", "x");
+    char gitdir[512];
+    snprintf(gitdir, sizeof gitdir, "%s/tools/d.sh", project.dir);
+    CHECK_INT(0, symlink("../real/hook", gitdir));
+    project_put(&project, "sub/.git", "gitdir: ../.git/modules/lib/sub\n");
+    project_put(&project, ".git/modules/lib/sub/config",
+                "[core]\n\tworktree = ../../../../sub\n\thooksPath = hooked\n"
+                "[alias]\n\tr = !./run.sh\n");
+    project_put(&project, "tree/.git", "gitdir: ../.git/worktrees/tree\n");
+    project_put(&project, ".git/worktrees/tree/config.worktree", "[alias]\n\to = !./own.sh\n");
+    snprintf(gitdir, sizeof gitdir, "%s/tree/.git\n", project.dir);
+    project_put(&project, ".git/worktrees/tree/gitdir", gitdir);
+    project_put(&project, ".git/config", text);
+    snprintf(text, sizeof text, "[core] hookspath=\"%s/abs\"\n", project.dir);
+    project_put(&project, "tools/more", text);
+    SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        int found = (int)sma_decisive_judge(config, sma_str(rows[i].path), &why);
+        if (found != rows[i].found)
+            fprintf(stderr, "%s\n", rows[i].path);
+        CHECK_INT(rows[i].found, found);
+    }
+}
+
+/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none, any
+ * command may make them. */
+CASE(packages_that_come_later_are_a_change)
+{
+    static const char entry[] = "\"command\":\"npx\",\"args\":[\"-y\",\"@scope/box\"],"
+                                "\"sandbox\":{\"enabled\":false}";
+    SMA_AUTO(project_close) struct project project;
+    char path[512];
+    begin(&project);
+    snprintf(path, sizeof path, "%s/node_modules", project.dir);
+    char away[512];
+    snprintf(away, sizeof away, "%s/away", project.dir);
+    CHECK_INT(0, rename(path, away));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    CHECK_INT(0, mkdir(path, 0755)); /* as what stands in for it while commands run */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    project_put(&project, "node_modules/.bin/box", "evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
+}
+
+/* Whoever looks for packages before it fetches any: they are the owner's, also before they come. */
+CASE(where_packages_are_looked_for_is_the_owners)
+{
+    enum kept
+    {
+        NO,
+        YES,
+        BUT_IN_WALLS /* left writable for commands */
+    };
+#define OUT "\"sandbox\":{\"enabled\":false},"
+#define NET "\"sandbox\":{\"network\":true},"
+    static const struct
+    {
+        const char *entry, *folder;
+        enum kept wanted;
+    } rows[] = {
+        {OUT "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"bunx\",\"args\":[\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"pnpm\",\"args\":[\"dlx\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"env\",\"args\":[\"A=b\",\"npx\",\"box\"]", "node_modules", YES},
+        {OUT "\"command\":\"sh\",\"args\":[\"-c\",\"cd app && npx box\"]", "app/node_modules", YES},
+        {OUT "\"command\":\"deno\",\"args\":[\"run\",\"npm:box\"]", "node_modules", YES},
+        {OUT "\"command\":\"node\",\"args\":[\"tools/srv.js\"]", "tools/node_modules", YES},
+        {OUT "\"command\":\"pipx\",\"args\":[\"run\",\"box\"]", "__pypackages__", YES},
+        {OUT "\"command\":\"uv\",\"args\":[\"--directory\",\"tools\",\"run\",\"s.py\"]",
+         "tools/.venv", YES},
+        {OUT "\"command\":\"npx\",\"args\":[\"box\"]", "linked", YES},
+        {OUT "\"command\":\"uvx\",\"args\":[\"box\"]", "node_modules", NO},
+        {OUT "\"command\":\"/usr/bin/node\",\"args\":[\"/opt/srv.js\"]", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"]", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"TZ\":\"UTC\"}", "node_modules", NO},
+        {"\"command\":\"npx\",\"args\":[\"box\"],\"env\":{\"GH_TOKEN\":\"x\"}", "node_modules",
+         BUT_IN_WALLS},
+        {NET "\"command\":\"npx\",\"args\":[\"box\"]", "node_modules", BUT_IN_WALLS},
+    };
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        SMA_AUTO(project_close) struct project project;
+        char path[512], other[512];
+        enum kept found = NO;
+        begin(&project);
+        snprintf(path, sizeof path, "%s/node_modules", project.dir);
+        snprintf(other, sizeof other, "%s/linked", project.dir);
+        CHECK_INT(0, rename(path, other));
+        if (strcmp(rows[i].folder, "linked") == 0)
+            CHECK_INT(0, symlink("linked", path));
+        put_entry(&project, rows[i].entry);
+        SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+        for (size_t k = 0; k < config->decisive_count; k++)
+            if (config->decisive[k].is_library &&
+                strcmp(config->decisive[k].path, rows[i].folder) == 0)
+                found = config->decisive[k].is_unwalled ? BUT_IN_WALLS : YES;
+        if (found != rows[i].wanted)
+            fprintf(stderr, "%s: %s\n", rows[i].entry, rows[i].folder);
+        CHECK_INT(rows[i].wanted, found);
+    }
+}
+
+/* A server between walls may have what commands have not: then whoever writes a module that it loads
+ * has it, too. */
+CASE(who_runs_the_project_with_more_is_told)
+{
+    static const struct
+    {
+        const char *entry, *told; /* NULL: nothing */
+    } rows[] = {
+        {NET "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "keys of its own"},
+        {NET "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", "keys of its own"},
+        {"\"env\":{\"GH_TOKEN\":\"x\"},\"command\":\"node\",\"args\":[\"web/server.js\"]",
+         "keys of its own"},
+        {OUT "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "without walls"},
+        {NET "\"command\":\"uvx\",\"args\":[\"box\"]", NULL},
+        {NET "\"command\":\"/usr/bin/python3\",\"args\":[\"/opt/srv.py\"]", NULL},
+        {"\"env\":{\"TZ\":\"UTC\"},\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
+        {"\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
+        {OUT "\"command\":\"npx\",\"args\":[\"-y\",\"box\"]", NULL},
+    };
+    SMA_AUTO(project_close) struct project project;
+    begin(&project);
+    for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
+        struct sma_mcp_config *servers = NULL;
+        struct sma_mcp_config_options options = {.project_dir = project.dir};
+        put_entry(&project, rows[i].entry);
+        SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+        CHECK_OK(sma_mcp_config_load(&options, &servers, NULL));
+        const char *remedy = NULL;
+        const char *told = sma_decisive_warning(config, &servers->servers[0], &remedy);
+        if ((told == NULL) != (rows[i].told == NULL))
+            fprintf(stderr, "%s\n", rows[i].entry);
+        CHECK((told == NULL) == (rows[i].told == NULL) && (told == NULL) == (remedy == NULL));
+        CHECK(told == NULL || strstr(told, rows[i].told) != NULL);
+        sma_mcp_config_destroy(servers);
+    }
+}
+
+/* As a version that knew nothing of packages and of bunfig.toml has written it. */
+static void make_record_older(const struct project *project)
+{
+    char record[512];
+    snprintf(record, sizeof record, "%s/" SMA_ACCEPTED_FILE, project->dir);
+    json_t *root = json_load_file(record, 0, NULL);
+    json_t *box = json_object_get(json_object_get(root, "servers"), "box");
+    CHECK_INT(0, json_object_del(box, "packages"));
+    CHECK_INT(0, json_object_del(json_object_get(box, "files"), "node_modules"));
+    CHECK_INT(0, json_object_del(json_object_get(box, "files"), "bunfig.toml"));
+    CHECK_INT(0, json_dump_file(root, record, 0));
+    json_decref(root);
+}
+
+/* Those that are there are no change, and what is not there is none; what comes from now on is. */
+CASE(an_older_record_knows_no_packages)
+{
+    static const char entry[] = OUT "\"command\":\"npx\",\"args\":[\"box\"]";
+    SMA_AUTO(project_close) struct project project;
+    char path[512], away[512];
+    begin(&project);
+    snprintf(path, sizeof path, "%s/node_modules", project.dir);
+    snprintf(away, sizeof away, "%s/away", project.dir);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    make_record_older(&project);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, "")); /* nobody has looked there yet */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    make_record_older(&project);
+    CHECK_INT(0, rename(path, away));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, "")); /* that there are none */
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    project_put(&project, "node_modules/.bin/box", "evil\n");
+    project_put(&project, "bunfig.toml", "evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED,
+              look(&project, entry, "changed node_modules\nchanged bunfig.toml\n"));
 }
 
 CASE(links_and_missing_files_are_known)

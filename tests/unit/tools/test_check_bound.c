@@ -76,22 +76,51 @@ CASE(what_a_command_reads_is_bound_or_said)
         {"sh d/run", false, "beside"},
         {"grep -r x d", false, "open"},
         {"tar -cf a.tar d", true, "open"},
-        /* what is known as things lie now: where it is, and what a pattern matches */
-        {"cat $PWD/f", true, ""},
-        {"cat \\\"$PWD\\\"/f", true, ""},
-        {"wc -l \\\"${PWD}/f\\\" a.txt", true, ""},
-        {"sort --files0-from=$PWD/f", true, "beside"},
+        {"tac <> f", true, ""},
+        /* where it runs: one place that is plainly said is followed */
+        {"cd d && tac f.js", true, ""},
+        {"env -C d tac f.js", true, "beside"},
+        {"env --chdir=d tac f.js", true, "beside"},
+        {"env --chdir d tac < f.js", true, "beside"},
+        {"env -C d sh f.js", true, "beside"},
+        {"git -C d apply f.js", true, "beside"},
+        {"make -C d -f f.js", true, "beside"},
+        {"tar -C d -cf a.tar f.js", true, ""},
+        {"cd d && cd . && tac f.js", false, "open"},
+        {"cd d/e; cd ..; tac f.js", false, "open"},
+        {"cd -P d; tac f.js", false, "open"},
+        {"cd; tac f.js", false, "open"},
+        {"cd $x; tac f.js", false, "open"},
+        {"CDPATH=d; cd .; tac f.js", false, "open"},
+        {"pushd d; tac f.js", false, "open"},
+        {"chroot d tac f.js", false, "open"},
+        {"env -C d -C d tac f.js", true, "open"},
+        {"env -C $x tac f.js", false, "open"},
+        {"env -iC d tac f.js", false, "open"},
+        {"env --chd=d tac f.js", false, "open"},
+        {"git --work-tree=d --git-dir=.git apply f.js", false, "open"},
+        {"tar xCf d f.js", false, "open"},
+        {"find . -execdir tac f ';'", true, "open"},
+        {"find d -okdir tac f.js ';'", false, "open"},
+        {"cat f && cd d", true, ""},
+        {"cd d && ls && cd .. && ls", false, ""},
+        /* what a process calls its own is another's to us */
+        {"tac /proc/self/cwd/f", false, "open"},
+        {"tac < //proc//self/cwd/f", false, "open"},
+        {"tac /usr/../proc/thread-self/root/f", false, "open"},
+        {"tac /dev/fd/../cwd/f", false, "open"},
+        {"tac /proc/self/fd/9 9<f", true, "open"},
+        {"cat /proc/self/cwd/*", false, "open"},
+        {"sh /proc/self/cwd/f", false, "open"},
+        {"cat /proc/meminfo /dev/null /usr/bin/env", false, ""},
+        /* what a pattern matches as things lie now */
+        {"cat $PWD/f", false, "open"},
         {"cat f*", true, ""},
         {"cat ?", true, ""},
         {"cat d/f*", true, ""},
         {"sh f*", true, "beside"},
-        {"cat $PWDx/f", false, "open"},
-        {"cat $OLDPWD/f", false, "open"},
-        {"PWD=/tmp; cat $PWD/f", false, "open"},
-        {"export PWD=/tmp; cat $PWD/f", false, "open"},
-        {"cd d && cat $PWD/f", false, "open"},
         {"cd d && cat f*", false, "open"},
-        {"env -C d sh -c 'cat $PWD/f'", false, "open"},
+        {"env -C d sh -c 'cat f*'", false, "open"},
         {"cat $x/f", false, "open"},
         {"cat $(ls)", false, "open"},
         {"cat */f", false, "open"},
@@ -144,6 +173,33 @@ CASE(what_a_command_reads_is_bound_or_said)
         sma_request_fini(&after.request);
     }
     CHECK_INT(0, bad);
+}
+
+/* A name that only begins like one of the system is the project's. */
+CASE(ways_through_the_system_are_bound)
+{
+    static const char *const ways[] = {"tac /usr/..",        "tac /bin/../..",      "tac /dev/..",
+                                       "tac /lib/../..",     "tac < /sys/..",       "sh /usr/..",
+                                       "tac /dev/shm/../..", "tac /usr/../proc/..", "/usr/.."};
+    SMA_AUTO(project_close) struct project project;
+    project_open(&project, "{\"exec_shell\":{\"deny\":[]}}");
+    for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
+        char arguments[256];
+        struct outcome before, after;
+        project_put(&project, "f", "echo one\n");
+        snprintf(arguments, sizeof arguments, "{\"command\":\"%s%s/f%s\"}", ways[i], project.dir,
+                 i == 0 ? "*" : "");
+        struct call call = {
+            .name = "exec_shell", .arguments = arguments, .standing = SMA_STANDING_OWNER};
+        check_call(&project, &call, &before);
+        project_put(&project, "f", "echo two\n");
+        check_call(&project, &call, &after);
+        if (memcmp(before.check.digest, after.check.digest, 32) == 0)
+            fprintf(stderr, "%s\n", arguments);
+        CHECK(memcmp(before.check.digest, after.check.digest, 32) != 0);
+        sma_request_fini(&before.request);
+        sma_request_fini(&after.request);
+    }
 }
 
 /* A file that is too large to be read is bound by what changes with it; one that comes to be shows,

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/inotify.h>
 #include <time.h>
 
 #define RACE_MS 700
@@ -667,6 +668,59 @@ CASE(what_was_not_seen_is_not_written_over)
         sma_buf_fini(&why);
         sma_guard_destroy(guard);
     }
+}
+
+/* How often somebody has read what `watch` looks at while `path` was. */
+static unsigned count_reads(const struct sma_guard *guard, int watch, const char *path,
+                            enum sma_err expected)
+{
+    char events[4096];
+    char *text = NULL;
+    CHECK_INT(expected, read_path(guard, path, SMA_GUARD_READ, &text));
+    free(expected == SMA_ERR_OK ? text : NULL);
+    ssize_t len = read(watch, events, sizeof events);
+    return len <= 0 ? 0 : (unsigned)len / sizeof(struct inotify_event);
+}
+
+static void put_settings(struct project *project, const char *text)
+{
+    project_open(project, "");
+    project_put(project, ".git/config", text);
+    project_put(project, "plain.txt", "plain");
+    project_put(project, "shared.cfg", "[http]\n\textraheader = AUTHORIZATION: OUTSIDE\n");
+}
+
+/* Issue 27: every file that a tool opens asked .git/config what it includes, by reading it. */
+CASE(git_settings_that_include_nothing_are_read_once)
+{
+    static const char includes[] = "[include]\n\tpath = ../later.cfg\n";
+    SMA_AUTO(project_close) struct project project;
+    SMA_AUTO(project_close) struct project other;
+    const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+    char config[512];
+    put_settings(&other, includes); /* of what is not there yet */
+    put_settings(&project, "[core]\n\tbare = false\n");
+    snprintf(config, sizeof config, "%s/.git/config", project.dir);
+    struct sma_guard *guard = open_guard(&project, true),
+                     *guard_of_other = open_guard(&other, true);
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    CHECK(watch >= 0 && inotify_add_watch(watch, config, IN_ACCESS) >= 0);
+    /* what was written in the last seconds may be written again at the same time */
+    CHECK(count_reads(guard, watch, "plain.txt", SMA_ERR_OK) > 0);
+    for (unsigned i = 0; i < 100 && count_reads(guard, watch, "plain.txt", SMA_ERR_OK) > 0; i++)
+        nanosleep(&pause, NULL);
+    for (unsigned i = 0; i < 20; i++)
+        CHECK_INT(0, count_reads(guard, watch, "shared.cfg", SMA_ERR_OK));
+    project_put(&project, ".git/config", includes);
+    link_at(&project, "shared.cfg", "later.cfg");
+    CHECK(count_reads(guard, watch, "shared.cfg", SMA_ERR_BADINPUT) > 0);
+
+    CHECK_INT(0, count_reads(guard_of_other, watch, "shared.cfg", SMA_ERR_OK));
+    link_at(&other, "shared.cfg", "later.cfg");
+    CHECK_INT(0, count_reads(guard_of_other, watch, "shared.cfg", SMA_ERR_BADINPUT));
+    close(watch);
+    sma_guard_destroy(guard);
+    sma_guard_destroy(guard_of_other);
 }
 
 CASES_MAIN

@@ -4,6 +4,7 @@
  */
 #include "world.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/exec/sandbox.h"
 #include "sma/metrics.h"
 
@@ -456,6 +457,54 @@ CASE(a_repository_keeps_its_configuration)
     CHECK(!world_has_file(world, ".git/worktrees/x"));
 }
 
+/* Issue 27: what the settings of git include is obeyed by every git outside of the walls, also what
+ * is not there yet; so is config.worktree once its owner uses worktrees. */
+CASE(what_git_includes_is_not_written)
+{
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
+    char absolute[512];
+    (void)world_do(world, "git init -q .; mkdir -p conf hooked later; git config user.name N; git "
+                          "config user.email n@example.org; echo a > a.txt");
+    snprintf(absolute, sizeof absolute, "[core]\n\thooksPath = %s/hooked\n", world_dir(world));
+    world_put_file(world, "conf/shared", absolute);
+    world_put_file(world, "hooked/pre-commit", "kept");
+    world_put_file(world, ".git/config",
+                   "[core]\n\tbare = false\n\trepositoryformatversion = 0\n"
+                   "[user]\n\tname = N\n\temail = n@example.org\n"
+                   "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
+                   "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
+    static struct sma_decisive items[] = {
+        {.path = "conf/shared", .is_of_git = true, .is_setting = true},
+        {.path = "later/settings", .is_of_git = true, .is_setting = true},
+        {.path = ".git/own", .is_of_git = true, .is_setting = true}};
+    world_config(world)->decisive = items;
+    world_config(world)->decisive_count = SMA_COUNT_OF(items);
+    (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "
+                          "hooked/pre-commit; do echo x > $f; rm -f $f; echo y > new; mv -f new "
+                          "$f; ln -sf /tmp $f; mv $(dirname $f) moved; mkdir $f; done");
+    CHECK_TEXT(absolute, world_get_file(world, "conf/shared"));
+    CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
+    CHECK(!world_has_file(world, "later/settings") && !world_has_file(world, ".git/own"));
+    CHECK(!world_has_file(world, ".git/config.worktree"));
+    const struct world_record *record =
+        world_do(world, "git -c core.hooksPath=/dev/null add a.txt && git -c "
+                        "core.hooksPath=/dev/null commit -qm one && git log --oneline | wc -l");
+    CHECK_TEXT("1", world_member(world, record, "stdout"));
+    record = world_do(world, "git worktree add w >log 2>&1; ls w");
+    CHECK_TEXT("a.txt", world_member(world, record, "stdout"));
+
+    /* what no mount can keep: then nothing but .git is written */
+    items[1].path = "nowhere/settings";
+    record = world_do(world, "echo fine > .git/index; mkdir nowhere; echo x > nowhere/settings");
+    CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
+    CHECK(!world_has_file(world, "nowhere"));
+    CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
+    items[1].path = ".git/nowhere/settings";
+    record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
+    CHECK(strstr(record->content, "Not run: the settings of git include") != NULL);
+    CHECK(!world_has_file(world, ".git/nowhere"));
+}
+
 /* Decoys made by one command must not push what is an owner's out of the list for the next. */
 CASE(decoys_do_not_uncover_what_is_an_owners)
 {
@@ -776,6 +825,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "skipped: %s\n", text);
         return 77;
     }
-    check_run_cases(NULL);
+    check_run_cases(argc > 1 ? argv[1] : NULL);
     return check_summary();
 }

@@ -5,6 +5,7 @@
  */
 #include "world.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/exec/sandbox.h"
 
 #include <errno.h>
@@ -323,6 +324,93 @@ static void secrets_at_any_depth_are_invisible(void)
     world_destroy(world);
 }
 
+/* Issue 27: another command that starts meanwhile has looked where they were, and would mount the
+ * empty file there. */
+static void folders_of_secrets_are_not_moved(void)
+{
+    struct world *world = world_create(REQUIRE);
+    put_folders(world, "a/b/c/.env");
+    put_folders(world, "a/b/d/id_rsa");
+    put_folders(world, "kept/plain");
+    world_put_file(world, "kept/plain", "plain\n");
+    world_put_file(world, "a/b/c/.env", "KEY=canary-value\n");
+    world_put_file(world, "a/b/d/id_rsa", "canary-value\n");
+    world_put_file(world, "a/b/d/plain", "plain\n");
+    (void)world_do(world, "for f in a/b/c a/b/d a/b a; do mv $f moved; mv -T $f kept; rm -rf $f; "
+                          "done; mv kept other; echo fine > a/b/c/new; true");
+    CHECK_TEXT("KEY=canary-value\n", world_get_file(world, "a/b/c/.env"));
+    CHECK_TEXT("canary-value\n", world_get_file(world, "a/b/d/id_rsa"));
+    CHECK_TEXT("fine\n", world_get_file(world, "a/b/c/new"));
+    CHECK(world_has_file(world, "other/plain"));
+    CHECK(!world_has_file(world, "moved/.env") || world_get_file(world, "moved/.env")[0] == 0);
+    expect_no_canary(world, "grep -r canary-value .");
+    world_destroy(world);
+}
+
+/* Issue 27: a folder that is written in another way is the same folder, and no mount of it covers
+ * those that hide secrets. */
+static void what_is_kept_by_any_way_to_write_it(void)
+{
+    static const char *const ways[] = {"./hooked/", "hooked//", "././/hooked", "a/../hooked",
+                                       "\"hooked\" # there"};
+    for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
+        SMA_AUTO(world_destroyp)
+        struct world *world = world_create(
+            "{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\"]}}");
+        char text[512];
+        (void)world_do(world, "git init -q .; mkdir -p hooked a run");
+        world_put_file(world, "run/x.sh", "true");
+        snprintf(text, sizeof text, "[core]\n\tbare = false\n\thooksPath = %s\n", ways[i]);
+        world_put_file(world, ".git/config", text);
+        world_put_file(world, "hooked/pre-commit", "kept");
+        world_put_file(world, ".env", "canary-value");
+        world_put_file(world, ".ship/state.db", "canary-value");
+        expect_no_canary(world, "cat .env .ship/state.db; echo x > ship.json; echo x > .env; "
+                                "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh");
+        CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
+        CHECK_TEXT("true", world_get_file(world, "run/x.sh"));
+        CHECK_TEXT("canary-value", world_get_file(world, ".env"));
+    }
+}
+
+/* Issue 27: what would run outside of the walls as soon as it is there: packages that npx looks for,
+ * hooks, a program of git. The stand-ins go with the last command; what somebody else has put there
+ * stays. */
+static void what_would_run_outside_cannot_come(void)
+{
+    static struct sma_decisive items[] = {
+        {.path = "node_modules", .suffixes = SMA_DECISIVE_ALL, .is_library = true},
+        {.path = "web/node_modules",
+         .suffixes = SMA_DECISIVE_ALL,
+         .is_library = true,
+         .is_unwalled = true},
+        {.path = "githooks", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true},
+        {.path = "tools/st.sh", .is_of_git = true},
+        {.path = "nowhere/st.sh", .is_of_git = true},
+        {.path = "own", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true}};
+    struct world *world = world_create(REQUIRE);
+    world_config(world)->decisive = items;
+    world_config(world)->decisive_count = SMA_COUNT_OF(items);
+    put_folders(world, "web/x");
+    put_folders(world, "tools/x");
+    put_folders(world, "own/x");
+    char own[512];
+    snprintf(own, sizeof own, "%s/own", world_dir(world));
+    (void)world_do(world,
+                   "for d in node_modules web/node_modules githooks tools; do mkdir -p $d/.bin; "
+                   "echo x > $d/.bin/box; echo x > $d/pre-commit; rm -rf $d; mv $d moved; done; "
+                   "echo x > tools/st.sh; ln -sf /tmp node_modules; mkdir web/node_modules; "
+                   "echo fine > web/node_modules/box; ls -d node_modules githooks > seen");
+    CHECK_TEXT("githooks\nnode_modules\n", world_get_file(world, "seen"));
+    static const char *const none[] = {"node_modules", "githooks", "tools/st.sh", "moved"};
+    for (size_t i = 0; i < SMA_COUNT_OF(none); i++)
+        CHECK(!world_has_file(world, none[i]));
+    CHECK_TEXT("fine\n", world_get_file(world, "web/node_modules/box"));
+    CHECK(access(own, F_OK) == 0);
+    CHECK_INT(0, rmdir(own));
+    world_destroy(world);
+}
+
 /* Folders that have been looked at are not read again unless they have changed: what comes, is
  * moved or is written into a file that is there is hidden from the next command all the same. */
 static void secrets_that_come_later_are_invisible(void)
@@ -570,6 +658,9 @@ int main(void)
     RUN(hidden_folders_take_nothing);
     RUN(ship_json_is_shown_without_its_secrets);
     RUN(secrets_at_any_depth_are_invisible);
+    RUN(folders_of_secrets_are_not_moved);
+    RUN(what_is_kept_by_any_way_to_write_it);
+    RUN(what_would_run_outside_cannot_come);
     RUN(secrets_that_come_later_are_invisible);
     RUN(what_git_settings_include_is_cut_out);
     RUN(a_secret_made_later_outgrows_the_walls);
