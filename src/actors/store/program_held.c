@@ -3,8 +3,8 @@
  * owners are asked where they talk with the bot, by a card; one answers with its button, whose id
  * is the code, or with the code that he was shown.
  *
- * One record a server, "program/<name>": {"code","digest","said","before","cards"}. said: "" | "yes"
- * | "no" | "given". cards: the rows of the outbox, which follow what becomes of the question. What is asked about is the digest: another one is another question with another code,
+ * One record a server, "program/<name>": {"code","digest","said","before","cards"}. said: "" |
+ * "yes" | "no" | "given". cards: the rows of the outbox, which follow what becomes of the question. What is asked about is the digest: another one is another question with another code,
  * and a yes to the one before does not count. The actor of the servers asks each time it looks, so
  * that a yes outlives a kill: it is given to it until the server is not held any more.
  */
@@ -207,7 +207,8 @@ static SMA_CHECKED enum sma_err find_key(struct sma_store *store, uint64_t *ret_
     return SMA_ERR_FULL;
 }
 
-/* cards: those of all who were told; none: nobody can be reached yet, and the next look asks again. */
+/* cards: those of all who were told; none: nobody can be reached yet, and the next look asks
+ * again. */
 static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
                                             const struct sma_mcp_held *held, const char *code,
                                             bool is_void, json_t *cards)

@@ -2,9 +2,10 @@
  * egress.h — how much of a model's own making leaves in an address, and whether people are asked.
  *
  * After contents of the project came into a chat, whatever the model makes up may carry them, in
- * any encoding. So bytes are counted, those of keys and hashes for more: those that neither the person nor the web has
- * written before, over the whole session. Of an address that is known the choice itself counts as a
- * byte, and what answered an address of the model's own making may repeat it: that counts again.
+ * any encoding. So bytes are counted that neither the person nor the web has written before, over
+ * the whole session, those of keys and hashes for more. Of an address that is known the choice
+ * itself counts as a byte, and what answered an address of the model's own making may repeat it:
+ * that counts again.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_WEB_EGRESS_H
