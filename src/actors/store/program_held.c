@@ -4,9 +4,10 @@
  * is the code, or with the code that he was shown.
  *
  * One record a server, "program/<name>": {"code","digest","said","before","cards"}. said: "" |
- * "yes" | "no" | "given". cards: the rows of the outbox, which follow what becomes of the question. What is asked about is the digest: another one is another question with another code,
- * and a yes to the one before does not count. The actor of the servers asks each time it looks, so
- * that a yes outlives a kill: it is given to it until the server is not held any more.
+ * "yes" | "no" | "given". cards: rows of the outbox, which follow what becomes of the question.
+ * What is asked about is the digest: another one is another question with another code, and a yes
+ * to the one before does not count. The actor of the servers asks each time it looks, so that a
+ * yes outlives a kill: it is given to it until the server is not held any more.
  */
 #include "batch.h"
 #include "consent_priv.h"
