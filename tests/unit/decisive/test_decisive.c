@@ -460,7 +460,8 @@ CASE(a_module_beside_an_open_server_is_a_change)
     project_close(&project);
 }
 
-/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works there. */
+/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works
+ * there. */
 CASE(what_git_settings_name_is_the_owners)
 {
     static const struct
@@ -536,8 +537,8 @@ CASE(what_git_settings_name_is_the_owners)
     }
 }
 
-/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none, any
- * command may make them. */
+/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none,
+ * any command may make them. */
 CASE(packages_that_come_later_are_a_change)
 {
     static const char entry[] = "\"command\":\"npx\",\"args\":[\"-y\",\"@scope/box\"],"
