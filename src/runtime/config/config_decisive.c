@@ -78,7 +78,8 @@ static void add_place(const struct including *including, const char *path, const
 {
     const char *project_dir = including->loading->config->project_dir;
     char real[PATH_MAX];
-    struct sma_decisive item = {.path = path, .suffixes = suffixes, .is_of_git = true};
+    struct sma_decisive item = {
+        .path = path, .suffixes = suffixes, .is_of_git = true, .is_awaited = true};
     (void)sma_decisive_add(including->list, project_dir, &item);
     item.path = real;
     if (realpath(path, real) != NULL)
@@ -155,7 +156,8 @@ static bool add_included(void *user, const char *named, const char *path)
 {
     const struct including *including = user;
     const char *project_dir = including->loading->config->project_dir;
-    struct sma_decisive item = {.path = named, .is_of_git = true, .is_setting = true};
+    struct sma_decisive item = {
+        .path = named, .is_of_git = true, .is_setting = true, .is_awaited = true};
     (void)sma_decisive_add(including->list, project_dir, &item);
     item.path = path; /* a link leads there */
     if (path != NULL && sma_decisive_add(including->list, project_dir, &item))
