@@ -197,7 +197,7 @@ static bool find_tree(const char *path, bool is_module, char tree[PATH_MAX])
     return realpath(named, tree) != NULL;
 }
 
-/* Submodules have settings of their own; those of the repository hold for its further trees, too. */
+/* Submodules have settings of their own; those of the repository hold for further trees, too. */
 static void add_trees(struct including *including, char *git_dir)
 {
     char modules[2 * PATH_MAX], worktrees[2 * PATH_MAX], own[2 * PATH_MAX];

@@ -1,8 +1,8 @@
 /*
  * decisive.h — the set of files that decide what the program is and runs: what ship.json names
  * (prompts, authorities), what the servers of mcp.json run, with the folders that their programs
- * load from, and what the project's settings of git include and name. Names that decide wherever they lie stand in owner_files.h, scripts of rules in
- * policy.h; write_judge.h asks all three.
+ * load from, and what the project's settings of git include and name. Names that decide wherever
+ * they lie stand in owner_files.h, scripts of rules in policy.h; write_judge.h asks all three.
  *
  * Computed with each configuration (sma_config.decisive) and constant then. What it holds is the
  * owner's: for file tools, for commands, in the walls of commands and servers, and in consent.

@@ -463,7 +463,7 @@ CASE(a_module_beside_an_open_server_is_a_change)
     project_close(&project);
 }
 
-/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works there. */
+/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works. */
 CASE(what_git_settings_name_is_the_owners)
 {
     static const struct
@@ -539,8 +539,8 @@ CASE(what_git_settings_name_is_the_owners)
     }
 }
 
-/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none, any
- * command may make them. */
+/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none,
+ * any command may make them. */
 CASE(packages_that_come_later_are_a_change)
 {
     static const char entry[] = "\"command\":\"npx\",\"args\":[\"-y\",\"@scope/box\"],"
@@ -634,8 +634,8 @@ CASE(where_packages_are_looked_for_is_the_owners)
     }
 }
 
-/* A server between walls may have what commands have not: then whoever writes a module that it loads
- * has it, too. */
+/* A server between walls may have what commands have not: then whoever writes a module that it
+ * loads has it, too. */
 CASE(who_runs_the_project_with_more_is_told)
 {
     static const struct
