@@ -78,7 +78,8 @@ static void add_place(const struct including *including, const char *path, const
 {
     const char *project_dir = including->loading->config->project_dir;
     char real[PATH_MAX];
-    struct sma_decisive item = {.path = path, .suffixes = suffixes, .is_of_git = true};
+    struct sma_decisive item = {
+        .path = path, .suffixes = suffixes, .is_of_git = true, .is_awaited = true};
     (void)sma_decisive_add(including->list, project_dir, &item);
     item.path = real;
     if (realpath(path, real) != NULL)
@@ -155,7 +156,8 @@ static bool add_included(void *user, const char *named, const char *path)
 {
     const struct including *including = user;
     const char *project_dir = including->loading->config->project_dir;
-    struct sma_decisive item = {.path = named, .is_of_git = true, .is_setting = true};
+    struct sma_decisive item = {
+        .path = named, .is_of_git = true, .is_setting = true, .is_awaited = true};
     (void)sma_decisive_add(including->list, project_dir, &item);
     item.path = path; /* a link leads there */
     if (path != NULL && sma_decisive_add(including->list, project_dir, &item))
@@ -195,7 +197,7 @@ static bool find_tree(const char *path, bool is_module, char tree[PATH_MAX])
     return realpath(named, tree) != NULL;
 }
 
-/* Submodules have settings of their own; those of the repository hold for its further trees, too. */
+/* Submodules have settings of their own; those of the repository hold for further trees, too. */
 static void add_trees(struct including *including, char *git_dir)
 {
     char modules[2 * PATH_MAX], worktrees[2 * PATH_MAX], own[2 * PATH_MAX];

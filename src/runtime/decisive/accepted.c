@@ -127,8 +127,8 @@ static void note_deepest(struct sma_program_look *look, const char *path)
     (void)snprintf(look->deepest, sizeof look->deepest, "%s", path + (len > room ? len - room : 0));
 }
 
-/* As good as none: what stands in for packages while commands run is one. */
-static bool is_empty(const struct sma_program_look *look, const char *path)
+/* What stands in for it while commands run. */
+static bool is_empty_folder(const struct sma_program_look *look, const char *path)
 {
     int fd = sma_open_beneath(look->root, path, O_RDONLY | O_DIRECTORY, SMA_BENEATH_INNER_LINKS);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -140,6 +140,15 @@ static bool is_empty(const struct sma_program_look *look, const char *path)
     if (dir != NULL)
         closedir(dir);
     return dir != NULL && count < 3;
+}
+
+static bool is_stand_in(int fd)
+{
+    char text[128];
+    ssize_t len = pread(fd, text, sizeof text - 1, 0);
+    text[len > 0 ? len : 0] = '\0';
+    return strcmp(text, SMA_DECISIVE_STAND_IN) == 0 ||
+           strcmp(text, SMA_DECISIVE_STAND_IN_JSON) == 0;
 }
 
 /* A file, whatever leads to it; a link that leads out of the project is known by its text. */
@@ -162,10 +171,12 @@ static void look_at_file(struct sma_program_look *look, const char *path)
     int fd = sma_open_beneath(look->root, path, O_RDONLY, SMA_BENEATH_INNER_LINKS);
     if (fd < 0)
         put(context, errno == ENOENT || errno == ENOTDIR ? "missing" : "closed");
+    else if (is_stand_in(fd))
+        put(context, "missing");
     else if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode))
         put_contents(look, context, fd, &facts);
     else
-        put(context, is_empty(look, path) ? "missing" : "no file");
+        put(context, is_empty_folder(look, path) ? "missing" : "no file");
     if (fd >= 0)
         close(fd);
     print_digest(context, digest);
@@ -250,6 +261,15 @@ static void look_at_folder(struct sma_program_look *look, const char *path, cons
         closedir(dir);
 }
 
+static bool is_standing_in(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_one = fd >= 0 && is_stand_in(fd);
+    if (fd >= 0)
+        close(fd);
+    return is_one;
+}
+
 /* Without walls it may load any of them. Their contents are the owner's work, and read-only for
  * commands: names are enough, a further one is somebody's. */
 static void look_beside(struct sma_program_look *look)
@@ -260,7 +280,7 @@ static void look_beside(struct sma_program_look *look)
     if (dir == NULL && fd >= 0)
         close(fd);
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        if (is_bound(entry->d_name, SMA_DECISIVE_ALL) &&
+        if (is_bound(entry->d_name, SMA_DECISIVE_ALL) && !is_standing_in(fd, entry->d_name) &&
             json_object_size(look->beside) < SMA_ACCEPTED_FILE_COUNT_MAX &&
             json_object_set_new(look->beside, entry->d_name, json_true()) != 0)
             look->err = SMA_ERR_NOMEM;
@@ -287,7 +307,7 @@ static SMA_CHECKED enum sma_err read_program(struct sma_program_look *look,
             look_at_folder(look, item->path, item->suffixes, DEPTH_MAX);
         else if (strcmp(item->suffixes, SMA_DECISIVE_NO_DATA) == 0)
             look_beside(look);
-        else if (!item->is_unwalled && !is_made_by_program(item->path))
+        else if (item->is_awaited && !is_made_by_program(item->path))
             look_at_file(look, item->path); /* too much for a digest, but whether there are any */
     }
     return look->list.is_out_of_memory ? SMA_ERR_NOMEM : look->err;
@@ -340,10 +360,10 @@ static void tell(struct sma_buf *changes, const char *what, const char *path)
         sma_buf_printf(changes, "%s %s\n", what, path);
 }
 
-static bool is_packages(const struct sma_program_look *look, const char *path)
+static bool is_awaited(const struct sma_program_look *look, const char *path)
 {
     for (size_t i = 0; i < look->list.count; i++)
-        if (look->list.items[i].is_library && strcmp(look->list.items[i].path, path) == 0)
+        if (look->list.items[i].is_awaited && strcmp(look->list.items[i].path, path) == 0)
             return true;
     return false;
 }
@@ -377,7 +397,7 @@ static enum sma_program_state compare(struct sma_program_look *look, const json_
     json_object_foreach(look->files, path, digest)
     {
         const json_t *was = is_new ? NULL : json_object_get(files, path);
-        bool is_late = was == NULL && !is_new && is_older && is_packages(look, path);
+        bool is_late = was == NULL && !is_new && is_older && is_awaited(look, path);
         is_unseen |= is_late; /* recorded from now on, also that there are none */
         if (is_late || (was != NULL ? json_equal(was, digest) : !is_new && is_none(digest)))
             continue;

@@ -8,8 +8,8 @@
  * that ran nothing of the project is found to run some of it: that is recorded, too. Other words of
  * command and args begin anew. Files beyond the bounds below are known by inode, size and
  * times; packages (node_modules, a venv) are not looked into: whether there are any is known. What
- * a record does not know and is not there is no change; packages that one of an earlier version does
- * not know are accepted as they lie there.
+ * a record does not know and is not there is no change; packages that a record of an earlier
+ * version does not know are accepted as they lie there.
  * Beside it, in `accepted.d`, lie copies of short texts as they were accepted, named by their
  * digests, so that a change can be shown.
  * `.ship/mcp` is out of reach of file tools, and not there for commands in the sandbox. The file is

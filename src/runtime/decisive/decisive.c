@@ -83,8 +83,10 @@ bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
         return false;
     added.path = path;
     for (size_t i = 0; i < list->count; i++)
-        if (is_same(&list->items[i], &added))
+        if (is_same(&list->items[i], &added)) {
+            list->items[i].is_awaited |= added.is_awaited;
             return true;
+        }
     if (list->count >= SMA_DECISIVE_COUNT_MAX) {
         list->is_cut = true;
         return false;

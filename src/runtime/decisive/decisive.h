@@ -18,7 +18,11 @@
 
 #define SMA_DECISIVE_COUNT_MAX 2048 /* of all together; beyond it the rest is left out, and told */
 #define SMA_DECISIVE_ALL "*"        /* as suffixes: every file */
-#define SMA_DECISIVE_NO_DATA "!"  /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+#define SMA_DECISIVE_NO_DATA "!" /* as suffixes: every file but plain data (.md, .csv, .png ...) */
+/* What stands in for one that is awaited while commands run: as good as none. */
+#define SMA_DECISIVE_STAND_IN \
+    "# Empty: put here while commands run, so that none of them can make it.\n"
+#define SMA_DECISIVE_STAND_IN_JSON "{}\n"
 #define SMA_DECISIVE_VENV ".venv" /* as packages: their programs make it themselves */
 
 /* One of the set. */
@@ -32,7 +36,8 @@ struct sma_decisive
     bool is_library;    /* packages (node_modules, a venv): too much for a digest */
     bool is_unwalled;   /* left writable for commands */
     bool is_of_git;     /* the settings of git name it, which a git outside of the walls obeys */
-    bool is_setting;    /* ... and include it, also where it is still to come */
+    bool is_setting;    /* ... and include it */
+    bool is_awaited;    /* it would run as soon as it is there: kept from commands before, too */
 };
 
 /* Growing; items and their texts are owned. */

@@ -72,14 +72,19 @@ static const struct
 };
 
 /* Where programs look for packages before they fetch any, in the folder where they begin and (node)
- * in those above their script: what comes to lie there runs. */
+ * in those above their script, and the settings that say how: what comes to lie there runs. */
 static const struct
 {
-    const char *programs, *folder;
-} PACKAGES[] = {
-    {"npx npm pnpm pnpx yarn bun bunx deno node nodejs tsx ts-node", NODE_PACKAGES},
-    {"uv poetry pipenv pdm rye", SMA_DECISIVE_VENV},
-    {"pipx pdm", "__pypackages__"},
+    const char *programs, *name;
+    bool is_file;
+} AWAITED[] = {
+    {"npx npm pnpm pnpx yarn bun bunx deno node nodejs tsx ts-node", NODE_PACKAGES, false},
+    {"uv poetry pipenv pdm rye", SMA_DECISIVE_VENV, false},
+    {"pipx pdm", "__pypackages__", false},
+    {"npx npm pnpm pnpx yarn bun bunx deno", "package.json", true},
+    {"npx npm pnpm pnpx bun bunx deno", ".npmrc", true},
+    {"bun bunx", "bunfig.toml", true},
+    {"yarn", ".yarnrc.yml", true},
 };
 
 /* Variables that name code: lists of paths, or words with options. */
@@ -109,25 +114,33 @@ enum weight
 };
 
 /* -- places ------------------------------------------------------------------------------------ */
-static void add(struct finding *finding, const char *path, const char *suffixes, bool is_library)
+static void add_item(struct finding *finding, const char *path, const char *suffixes,
+                     bool is_library, bool is_awaited)
 {
     struct sma_decisive item = {.path = path,
                                 .suffixes = suffixes,
                                 .server = finding->server->name,
                                 .is_library = is_library,
+                                .is_awaited = is_awaited && !finding->server->is_sandboxed,
                                 /* it stays between walls itself */
                                 .is_unwalled = is_library && finding->server->is_sandboxed};
     (void)sma_decisive_add(finding->list, finding->project_dir,
                            &item); /* outside: not its matter */
 }
 
-/* And what a link of that name leads to. */
-static void add_packages(struct finding *finding, const char *path)
+static void add(struct finding *finding, const char *path, const char *suffixes, bool is_library)
 {
+    add_item(finding, path, suffixes, is_library, false);
+}
+
+/* And what a link of that name leads to. */
+static void add_awaited(struct finding *finding, const char *path, bool is_file)
+{
+    const char *suffixes = is_file ? NULL : SMA_DECISIVE_ALL;
     char real[PATH_MAX];
-    add(finding, path, SMA_DECISIVE_ALL, true);
+    add_item(finding, path, suffixes, !is_file, true);
     if (realpath(path, real) != NULL)
-        add(finding, real, SMA_DECISIVE_ALL, true);
+        add_item(finding, real, suffixes, !is_file, true);
 }
 
 static bool is_there(const char *folder, const char *name)
@@ -150,7 +163,7 @@ static void add_libraries(struct finding *finding, const char *file, const char 
             add(finding, folder, SMA_DECISIVE_ALL, true);
         if (is_node && (finding->is_held_off || is_there(folder, NODE_PACKAGES)) &&
             snprintf(modules, sizeof modules, "%s/" NODE_PACKAGES, folder) < PATH_MAX)
-            add_packages(finding, modules);
+            add_awaited(finding, modules, false);
     }
 }
 
@@ -353,13 +366,12 @@ static void take_builder(struct finding *finding, struct sma_str program)
         for (size_t k = 0; k < finding->base_count && sma_list_has(BUILDERS[i].programs, program);
              k++)
             add(finding, finding->bases[k], BUILDERS[i].suffixes, false);
-    for (size_t i = 0; i < SMA_COUNT_OF(PACKAGES) && finding->is_held_off; i++)
-        for (size_t k = 0; k < finding->base_count && sma_list_has(PACKAGES[i].programs, program);
+    for (size_t i = 0; i < SMA_COUNT_OF(AWAITED) && finding->is_held_off; i++)
+        for (size_t k = 0; k < finding->base_count && sma_list_has(AWAITED[i].programs, program);
              k++) {
             char path[PATH_MAX];
-            if (snprintf(path, sizeof path, "%s/%s", finding->bases[k], PACKAGES[i].folder) <
-                PATH_MAX)
-                add_packages(finding, path);
+            if (snprintf(path, sizeof path, "%s/%s", finding->bases[k], AWAITED[i].name) < PATH_MAX)
+                add_awaited(finding, path, AWAITED[i].is_file);
         }
     if (!sma_list_has("npm pnpm yarn bun", program))
         return;

@@ -21,7 +21,7 @@
 
 #define FILE_BYTES_MAX (4LL << 30)
 #define FOLDER_MODE 01755 /* nobody makes an empty one like that */
-#define ENV_PLACEHOLDER "# Empty: put here while commands run, so that none of them can make it.\n"
+#define ENV_PLACEHOLDER SMA_DECISIVE_STAND_IN
 /* Git takes configuration and hooks of the folder that .git/commondir names: a file that says
  * "here" keeps others out. It reads config.worktree as soon as its owner uses worktrees. */
 static const struct placeholder
@@ -266,12 +266,15 @@ static enum sma_err put_placeholder(struct sma_sandbox_plan *plan, const char *d
     return SMA_ERR_OK;
 }
 
-/* What git or a server runs outside of the walls as soon as it is there. */
+/* What git or a server would run outside of the walls as soon as it is there. */
 static bool find_stand_in(const struct sma_decisive *item, struct placeholder *ret_row)
 {
+    size_t len = strlen(item->path);
+    bool is_json = len > 5 && strcmp(item->path + len - 5, ".json") == 0;
+    const char *text = is_json ? SMA_DECISIVE_STAND_IN_JSON : SMA_DECISIVE_STAND_IN;
     *ret_row = (struct placeholder){SMA_PLACEHOLDER_DECISIVE, item->path,
-                                    item->suffixes == NULL ? ENV_PLACEHOLDER : NULL};
-    return item->path[0] != '\0' && (item->is_of_git || (item->is_library && !item->is_unwalled));
+                                    item->suffixes == NULL ? text : NULL};
+    return item->is_awaited && len > 0;
 }
 
 static enum sma_err put_placeholders(struct sma_sandbox_plan *plan, const struct sma_config *config,

@@ -50,6 +50,9 @@ static void begin(struct project *project)
                 "{\"scripts\":{\"mcp\":\"npm run real\",\"real\":\"node ../web/server.js\"}}");
 }
 
+#define OUT "\"sandbox\":{\"enabled\":false},"
+#define NET "\"sandbox\":{\"network\":true},"
+
 /* -- who may write what ------------------------------------------------------------------------ */
 #define OWNER SMA_POLICY_WRITE_OWNER
 #define FREE SMA_POLICY_WRITE_FREE
@@ -460,8 +463,7 @@ CASE(a_module_beside_an_open_server_is_a_change)
     project_close(&project);
 }
 
-/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works
- * there. */
+/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works. */
 CASE(what_git_settings_name_is_the_owners)
 {
     static const struct
@@ -547,13 +549,26 @@ CASE(packages_that_come_later_are_a_change)
     char path[512];
     begin(&project);
     snprintf(path, sizeof path, "%s/node_modules", project.dir);
-    char away[512];
+    char away[512], manifest[512];
     snprintf(away, sizeof away, "%s/away", project.dir);
+    snprintf(manifest, sizeof manifest, "%s/package.json", project.dir);
     CHECK_INT(0, rename(path, away));
     CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
     CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
-    CHECK_INT(0, mkdir(path, 0755)); /* as what stands in for it while commands run */
+    /* what stands in for it while commands run, for this server or for another */
+    static const char open[] = OUT "\"command\":\"python3\",\"args\":[\"-c\",\"import opt\"]";
+    CHECK_INT(0, mkdir(path, 0755));
+    project_put(&project, "package.json", SMA_DECISIVE_STAND_IN_JSON);
+    project_put(&project, ".npmrc", SMA_DECISIVE_STAND_IN);
     CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
+    CHECK_INT(0, unlink(manifest));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, open, ""));
+    project_put(&project, "package.json", SMA_DECISIVE_STAND_IN_JSON);
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, open, ""));
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    project_put(&project, ".npmrc", "script-shell=evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed .npmrc\n"));
+    project_put(&project, ".npmrc", SMA_DECISIVE_STAND_IN);
     project_put(&project, "node_modules/.bin/box", "evil\n");
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
 }
@@ -567,8 +582,6 @@ CASE(where_packages_are_looked_for_is_the_owners)
         YES,
         BUT_IN_WALLS /* left writable for commands */
     };
-#define OUT "\"sandbox\":{\"enabled\":false},"
-#define NET "\"sandbox\":{\"network\":true},"
     static const struct
     {
         const char *entry, *folder;
@@ -585,6 +598,11 @@ CASE(where_packages_are_looked_for_is_the_owners)
         {OUT "\"command\":\"uv\",\"args\":[\"--directory\",\"tools\",\"run\",\"s.py\"]",
          "tools/.venv", YES},
         {OUT "\"command\":\"npx\",\"args\":[\"box\"]", "linked", YES},
+        {OUT "\"command\":\"npx\",\"args\":[\"box\"]", ".npmrc", YES},
+        {OUT "\"command\":\"npx\",\"args\":[\"box\"]", "package.json", YES},
+        {OUT "\"command\":\"bunx\",\"args\":[\"box\"]", "bunfig.toml", YES},
+        {OUT "\"command\":\"yarn\",\"args\":[\"dlx\",\"box\"]", ".yarnrc.yml", YES},
+        {"\"command\":\"npx\",\"args\":[\"box\"]", ".npmrc", NO},
         {OUT "\"command\":\"uvx\",\"args\":[\"box\"]", "node_modules", NO},
         {OUT "\"command\":\"/usr/bin/node\",\"args\":[\"/opt/srv.js\"]", "node_modules", NO},
         {"\"command\":\"npx\",\"args\":[\"box\"]", "node_modules", NO},
@@ -606,17 +624,18 @@ CASE(where_packages_are_looked_for_is_the_owners)
         put_entry(&project, rows[i].entry);
         SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
         for (size_t k = 0; k < config->decisive_count; k++)
-            if (config->decisive[k].is_library &&
-                strcmp(config->decisive[k].path, rows[i].folder) == 0)
-                found = config->decisive[k].is_unwalled ? BUT_IN_WALLS : YES;
+            if (strcmp(config->decisive[k].path, rows[i].folder) == 0)
+                found = config->decisive[k].is_awaited    ? YES
+                        : config->decisive[k].is_unwalled ? BUT_IN_WALLS
+                                                          : found;
         if (found != rows[i].wanted)
             fprintf(stderr, "%s: %s\n", rows[i].entry, rows[i].folder);
         CHECK_INT(rows[i].wanted, found);
     }
 }
 
-/* A server between walls may have what commands have not: then whoever writes a module that it loads
- * has it, too. */
+/* A server between walls may have what commands have not: then whoever writes a module that it
+ * loads has it, too. */
 CASE(who_runs_the_project_with_more_is_told)
 {
     static const struct

@@ -474,9 +474,9 @@ CASE(what_git_includes_is_not_written)
                    "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
                    "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
     static struct sma_decisive items[] = {
-        {.path = "conf/shared", .is_of_git = true, .is_setting = true},
-        {.path = "later/settings", .is_of_git = true, .is_setting = true},
-        {.path = ".git/own", .is_of_git = true, .is_setting = true}};
+        {.path = "conf/shared", .is_of_git = true, .is_awaited = true, .is_setting = true},
+        {.path = "later/settings", .is_of_git = true, .is_awaited = true, .is_setting = true},
+        {.path = ".git/own", .is_of_git = true, .is_awaited = true, .is_setting = true}};
     world_config(world)->decisive = items;
     world_config(world)->decisive_count = SMA_COUNT_OF(items);
     (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "

@@ -373,21 +373,26 @@ static void what_is_kept_by_any_way_to_write_it(void)
     }
 }
 
-/* Issue 27: what would run outside of the walls as soon as it is there: packages that npx looks for,
- * hooks, a program of git. The stand-ins go with the last command; what somebody else has put there
+/* Issue 27: what would run outside of the walls as soon as it is there: packages that npx looks
+ * for, hooks, a program of git. The stand-ins go with the last command; what somebody else has put there
  * stays. */
 static void what_would_run_outside_cannot_come(void)
 {
     static struct sma_decisive items[] = {
-        {.path = "node_modules", .suffixes = SMA_DECISIVE_ALL, .is_library = true},
+        {.path = "node_modules",
+         .suffixes = SMA_DECISIVE_ALL,
+         .is_library = true,
+         .is_awaited = true},
+        {.path = "package.json", .is_awaited = true},
+        {.path = ".npmrc", .is_awaited = true},
         {.path = "web/node_modules",
          .suffixes = SMA_DECISIVE_ALL,
          .is_library = true,
          .is_unwalled = true},
-        {.path = "githooks", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true},
-        {.path = "tools/st.sh", .is_of_git = true},
-        {.path = "nowhere/st.sh", .is_of_git = true},
-        {.path = "own", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true}};
+        {.path = "githooks", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true, .is_awaited = true},
+        {.path = "tools/st.sh", .is_of_git = true, .is_awaited = true},
+        {.path = "nowhere/st.sh", .is_of_git = true, .is_awaited = true},
+        {.path = "own", .suffixes = SMA_DECISIVE_ALL, .is_of_git = true, .is_awaited = true}};
     struct world *world = world_create(REQUIRE);
     world_config(world)->decisive = items;
     world_config(world)->decisive_count = SMA_COUNT_OF(items);
@@ -399,10 +404,13 @@ static void what_would_run_outside_cannot_come(void)
     (void)world_do(world,
                    "for d in node_modules web/node_modules githooks tools; do mkdir -p $d/.bin; "
                    "echo x > $d/.bin/box; echo x > $d/pre-commit; rm -rf $d; mv $d moved; done; "
-                   "echo x > tools/st.sh; ln -sf /tmp node_modules; mkdir web/node_modules; "
-                   "echo fine > web/node_modules/box; ls -d node_modules githooks > seen");
-    CHECK_TEXT("githooks\nnode_modules\n", world_get_file(world, "seen"));
-    static const char *const none[] = {"node_modules", "githooks", "tools/st.sh", "moved"};
+                   "for f in package.json .npmrc tools/st.sh; do echo x > $f; rm -f $f; mv web $f; "
+                   "done; ln -sf /tmp node_modules; mkdir web/node_modules; "
+                   "echo fine > web/node_modules/box; ls -d node_modules githooks > seen; cat "
+                   "package.json >> seen");
+    CHECK_TEXT("githooks\nnode_modules\n{}\n", world_get_file(world, "seen"));
+    static const char *const none[] = {"node_modules", "package.json", ".npmrc",
+                                       "githooks",     "tools/st.sh",  "moved"};
     for (size_t i = 0; i < SMA_COUNT_OF(none); i++)
         CHECK(!world_has_file(world, none[i]));
     CHECK_TEXT("fine\n", world_get_file(world, "web/node_modules/box"));
