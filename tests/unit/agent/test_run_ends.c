@@ -475,6 +475,33 @@ CASE(a_closing_word_behind_what_was_sent_is_not_sent)
     }
 }
 
+/* What was sent is queued (a late file) or in doubt: it may fail, and the closing word is all that
+ * its person then has of the answer. */
+CASE(a_closing_word_behind_what_may_not_have_arrived_is_sent)
+{
+    for (int is_cut = 0; is_cut < 2; is_cut++)
+        for (int is_queued = 0; is_queued < 2; is_queued++) {
+            SMA_AUTO(driver_fini) struct driver d;
+            begin(&d);
+            d.first_state = is_queued ? SMA_DELIVERY_BEGUN : SMA_DELIVERY_UNKNOWN;
+            driver_answer(&d, "", SMA_FINISH_TOOLS, send_wait);
+            driver_durable(&d);
+            if (is_queued)
+                driver_sent(&d, 0, SMA_SEND_QUEUED, "");
+            if (driver_find(&d, SMA_RUN_STORE_STEP) != NULL)
+                driver_durable(&d);
+            if (is_cut) {
+                driver_cut(&d);
+                driver_start(&d);
+                if (is_queued) /* asked about again */
+                    driver_sent(&d, 0, SMA_SEND_QUEUED, "");
+            }
+            driver_answer(&d, "Done.", SMA_FINISH_STOP, NULL);
+            driver_done(&d, true);
+            CHECK_TEXT("Done.", d.done_text == NULL ? "" : d.done_text);
+        }
+}
+
 static void answer_in_reasoning(struct driver *d, enum sma_finish finish)
 {
     struct sma_model_answer empty = {.seq = d->order.seq,
