@@ -13,8 +13,8 @@
  *   stubborn  good; ends neither at the end of its stdin nor of SIGTERM
  *   loud      good; writes to stderr without end
  *   changes   good; `echo` with "grow" adds a tool and says so four times
- *   shrinks   counts; the first call of `count` takes it off the list and says so before it answers;
- *             a further one is refused
+ *   shrinks   counts; the first call of `count` takes it off the list and says so before it
+ *             answers; a further one is refused
  *   pages     good; its list has 3 pages | endless  pages without end, each with a new cursor
  *   circles   pages whose cursor comes again
  *   injects   tools with control characters, marks of direction and orders in their texts

@@ -407,8 +407,8 @@ static void the_entry_of_a_server_says_what_may_be_called(void)
     mcp_end(&world);
 }
 
-/* The call that is on its way has its answer; the run that began with the tool hears from the server
- * that it is gone, which is no doubt about an outcome; later ones are not offered it. */
+/* The call that is on its way has its answer; the run that began with the tool hears from the
+ * server that it is gone, which is no doubt about an outcome; later ones are not offered it. */
 static void a_tool_that_goes_while_it_is_called(void)
 {
     struct world world;
