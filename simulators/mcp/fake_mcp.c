@@ -13,6 +13,8 @@
  *   stubborn  good; ends neither at the end of its stdin nor of SIGTERM
  *   loud      good; writes to stderr without end
  *   changes   good; `echo` with "grow" adds a tool and says so four times
+ *   shrinks   counts; the first call of `count` takes it off the list and says so before it
+ *             answers; a further one is refused
  *   pages     good; its list has 3 pages | endless  pages without end, each with a new cursor
  *   circles   pages whose cursor comes again
  *   injects   tools with control characters, marks of direction and orders in their texts
@@ -42,7 +44,7 @@
 #include <unistd.h>
 
 static const char *mode;
-static bool is_modern, has_grown, has_more_prompts;
+static bool is_modern, has_grown, has_shrunk, has_more_prompts;
 static int call_count;
 
 extern char **environ;
@@ -125,7 +127,8 @@ static json_t *list_tools(void)
         add_tool(tools, names[i], i < 2);
     if (strcmp(mode, "rich") == 0 || strcmp(mode, "asks") == 0)
         add_tool(tools, "ask", true);
-    if (strcmp(mode, "counts") == 0 || strcmp(mode, "rich") == 0)
+    if (strcmp(mode, "counts") == 0 || strcmp(mode, "rich") == 0 ||
+        (strcmp(mode, "shrinks") == 0 && !has_shrunk))
         add_tool(tools, "count", false);
     if (strcmp(mode, "samples") == 0 || strcmp(mode, "greedy") == 0)
         add_tool(tools, "think", true);
@@ -148,6 +151,12 @@ static void grow(void)
     has_grown = true;
     for (int i = 0; i < 4; i++)
         say(json_pack("{s:s,s:s}", "jsonrpc", "2.0", "method", "notifications/tools/list_changed"));
+}
+
+static void shrink(void)
+{
+    has_shrunk = true;
+    say(json_pack("{s:s,s:s}", "jsonrpc", "2.0", "method", "notifications/tools/list_changed"));
 }
 
 static void add_prompt(void)
@@ -338,7 +347,11 @@ static void call(const json_t *id, const json_t *params)
     }
     if (strcmp(mode, "line") == 0)
         write_line();
-    if (strcmp(name, "count") == 0) {
+    if (strcmp(name, "count") == 0 && has_shrunk) {
+        refuse(id, -32602, "Unknown tool: count");
+    } else if (strcmp(name, "count") == 0) {
+        if (strcmp(mode, "shrinks") == 0)
+            shrink();
         count(id, message == NULL ? "" : message,
               json_integer_value(json_object_get(arguments, "ms")));
     } else if (strcmp(name, "think") == 0 && strcmp(mode, "greedy") == 0) {

@@ -407,6 +407,38 @@ static void the_entry_of_a_server_says_what_may_be_called(void)
     mcp_end(&world);
 }
 
+/* The call that is on its way has its answer; the run that began with the tool hears from the
+ * server that it is gone, which is no doubt about an outcome; later ones are not offered it. */
+static void a_tool_that_goes_while_it_is_called(void)
+{
+    struct world world;
+    mcp_begin(&world, SERVERS("box", "shrinks"), ALLOWED);
+    mcp_await_state(&world, "box", "connected");
+    CHECK_INT(11, (int)mcp_number(&world, "box", "tools"));
+    talk_expect(world.service.port, "c1",
+                "[[do: call mcp__box__count {\"message\":\"one\",\"ms\":1500}; call "
+                "mcp__box__count {\"message\":\"two\"}; text it went on]]",
+                "it went on");
+    CHECK_INT(1, (int)mcp_count_calls(&world, "one"));
+    CHECK(world_asked_count(&world, "counted one") > 0);
+    CHECK(world_asked_count(&world, "Unknown tool: count") > 0);
+    CHECK_INT(0, (int)mcp_count_calls(&world, "two"));
+    CHECK_INT(0, (int)world_asked_count(&world, "outcome is unknown"));
+    long long end = process_now_ms() + WAIT_MS;
+    while (mcp_number(&world, "box", "tools") != 10) {
+        CHECK(process_now_ms() < end);
+        process_pause_ms(20);
+    }
+    talk_expect(world.service.port, "c2",
+                "[[do: call mcp__box__count {\"message\":\"three\"}; call mcp__box__echo "
+                "{\"message\":\"the others work\"}; text so]]",
+                "so");
+    CHECK(world_asked_count(&world, "There is no tool") > 0);
+    CHECK(world_asked_count(&world, "the others work") > 1); /* it came back, too */
+    CHECK_INT(0, (int)mcp_count_calls(&world, "three"));
+    mcp_end(&world);
+}
+
 static void odd_lists_cost_little(void)
 {
     struct world world;
@@ -445,6 +477,7 @@ int main(int argc, char **argv)
         RUN(after_a_kill_the_place_is_free_and_the_call_unknown);
         RUN(prompts_are_listed_and_stand_for_what_the_server_gives);
         RUN(the_entry_of_a_server_says_what_may_be_called);
+        RUN(a_tool_that_goes_while_it_is_called);
         RUN(odd_lists_cost_little);
     } else {
         RUN(hostile_ones_hurt_nobody_else);

@@ -57,6 +57,15 @@ static void note_sent_text(struct sma_run *run, const struct sma_stored_call *ca
     sma_tool_args_fini(&args);
 }
 
+/* All that the round sent is there, say the results: what is queued or in doubt may still fail. */
+static bool is_all_there(const struct run_round *round)
+{
+    bool is_there = true;
+    for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
+        is_there = is_there && sma_tool_has_arrived(round->results.results[i].content);
+    return is_there;
+}
+
 /* The round told its own chat something and did nothing else: nobody waits for what would come of
  * it. A send that failed is still to be told in another way. */
 static bool is_said_only(const struct sma_run *run, const struct run_round *round)
@@ -91,6 +100,7 @@ void run_absorb(struct sma_run *run, struct sma_str results)
 {
     struct run_round *round = run_add_round(run, results);
     run->is_answered = is_said_only(run, round) && run->parts.len == 0;
+    run->is_shown = run->is_answered && is_all_there(round);
     for (uint32_t i = 0; round != NULL && i < round->results.count; i++)
         if (!round->results.results[i].is_error &&
             run_is_send(sma_tool_find(round->answer.calls[i].name)))

@@ -258,7 +258,7 @@ static void put_answer(struct sma_run *run, const struct sma_model_answer *answe
 {
     struct sma_str text = sma_buf_str(&run->final_text);
     bool is_said = run->sent_texts.err == SMA_ERR_OK && run->sent_texts.len > 0 &&
-                   ((run->is_answered && sma_text_is_closing(text)) ||
+                   ((run->is_shown && sma_text_is_closing(text)) ||
                     sma_text_is_said(text, sma_buf_str(&run->sent_texts), run->last_sent));
     size_t len = is_said ? 0 : sma_utf8_cut(text, SMA_TEXT_BYTES_MAX);
     sma_buf_put(&run->done_text, text.ptr, len);

@@ -177,6 +177,7 @@ struct sma_run
     bool has_worked;  /* tools have given results since the user was last sent a text */
     /* the last round only sent to this chat: that no model closes it is no news */
     bool is_answered;
+    bool is_shown;   /* and the platform has confirmed all of it: a closing word adds nothing */
     bool is_waiting; /* WAIT was asked */
     uint32_t round, shrink_count, next_number;
 

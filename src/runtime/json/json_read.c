@@ -4,7 +4,7 @@
 #include "sma/limits.h"
 #include "sma/text.h"
 
-static bool is_shallow(struct sma_str text)
+bool sma_json_is_shallow(struct sma_str text)
 {
     size_t depth = 0;
     bool is_in_string = false;
@@ -60,7 +60,7 @@ enum sma_err sma_json_load(struct sma_str text, json_t **ret_root)
 {
     if (text.len > SMA_JSON_BYTES_MAX)
         return SMA_ERR_TOOBIG;
-    if (text.len == 0 || !is_shallow(text))
+    if (text.len == 0 || !sma_json_is_shallow(text))
         return SMA_ERR_BADINPUT;
     if (sma_utf8_is_valid(text))
         return load(text, ret_root);
@@ -75,8 +75,7 @@ enum sma_err sma_json_load(struct sma_str text, json_t **ret_root)
 
 /* -- what strangers send ----------------------------------------------------------------------- */
 
-/* The value of \uXXXX at `at`, or UINT32_MAX. */
-static uint32_t read_escape(struct sma_str json, size_t at)
+uint32_t sma_json_escape(struct sma_str json, size_t at)
 {
     uint32_t value = 0;
     if (at + 6 > json.len || json.ptr[at] != '\\' || json.ptr[at + 1] != 'u')
@@ -96,10 +95,10 @@ static uint32_t read_escape(struct sma_str json, size_t at)
 /* One escape inside a string; returns the index behind it. */
 static size_t repair_escape(struct sma_str json, size_t at, bool keeps_nul, struct sma_buf *buf)
 {
-    uint32_t unit = read_escape(json, at);
+    uint32_t unit = sma_json_escape(json, at);
     size_t len = unit == UINT32_MAX ? 2 : 6;
     if (unit >= 0xd800 && unit < 0xdc00) {
-        uint32_t low = read_escape(json, at + 6);
+        uint32_t low = sma_json_escape(json, at + 6);
         if (low >= 0xdc00 && low < 0xe000)
             len = 12;
     }
@@ -166,7 +165,7 @@ enum sma_err sma_json_load_tolerant(struct sma_str text, bool keeps_nul, json_t 
 {
     if (text.len > SMA_JSON_BYTES_MAX)
         return SMA_ERR_TOOBIG;
-    if (text.len == 0 || !is_shallow(text))
+    if (text.len == 0 || !sma_json_is_shallow(text))
         return SMA_ERR_BADINPUT;
     enum sma_err err = load_event(text, keeps_nul, ret_root);
     if (err != SMA_ERR_BADINPUT)

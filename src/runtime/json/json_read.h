@@ -14,6 +14,10 @@
 
 #define SMA_JSON_BYTES_MAX (4 * 1024 * 1024)
 
+/** At most SMA_JSON_DEPTH_MAX levels: jansson recurses for each. */
+bool sma_json_is_shallow(struct sma_str text);
+/** The value of \uXXXX at `at`, or UINT32_MAX. */
+uint32_t sma_json_escape(struct sma_str json, size_t at);
 /** Parse any JSON value. Invalid UTF-8 is replaced by U+FFFD. @return OK | BADINPUT | TOOBIG |
  *  NOMEM */
 SMA_CHECKED enum sma_err sma_json_load(struct sma_str text, json_t **ret_root);

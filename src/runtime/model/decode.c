@@ -126,7 +126,7 @@ bool sma_decoder_read_failed(struct sma_decoder *decoder, struct sma_str body)
         memmem(body.ptr, body.len, "failed_generation", 17) == NULL)
         return false;
     json_t *root = sma_json_parse(sma_str_trim(body));
-    struct sma_str text = sma_json_get_str(json_object_get(root, "error"), "failed_generation");
+    struct sma_str text = sma_json_str(json_object_get(root, "error"), "failed_generation");
     sma_decode_add(decoder, &decoder->content, text);
     json_decref(root);
     struct sma_str left = sma_decode_take_call_text(decoder, filled(&decoder->content), false);
@@ -397,7 +397,7 @@ static bool settle_several(struct sma_decoder *decoder, size_t number, struct sm
         bool is_known = false;
         json_t *value = ++count > OBJECT_COUNT_MAX ? NULL : sma_json_parse_first(whole, &len);
         if (json_is_string(value)) {
-            json_t *inner = sma_json_parse(sma_json_text_of(value));
+            json_t *inner = sma_json_parse(sma_json_str_of(value));
             json_decref(value);
             value = inner;
         }

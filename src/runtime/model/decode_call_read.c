@@ -73,7 +73,7 @@ static bool add_object(struct sma_call_reader *reader, const json_t *object)
     const json_t *arguments = get_any(object, ARGUMENT_MEMBERS);
     struct sma_str name = {"", 0};
     for (size_t i = 0; NAME_MEMBERS[i] != NULL && name.len == 0; i++)
-        name = sma_json_get_str(object, NAME_MEMBERS[i]);
+        name = sma_json_str(object, NAME_MEMBERS[i]);
     if (name.len == 0 && json_object_size(object) == 1) {
         const char *key = json_object_iter_key(json_object_iter((json_t *)object));
         name = sma_decode_resolve(reader->decoder, sma_str(key));

@@ -22,7 +22,7 @@ static void add_parts(struct sma_decoder *decoder, const json_t *calls)
         struct sma_answer_part *part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
         if (part == NULL)
             return;
-        sma_decode_set_name(decoder, part, sma_json_get_str(call, "name"));
+        sma_decode_set_name(decoder, part, sma_json_str(call, "name"));
         sma_decode_add_arguments_value(decoder, part, json_object_get(call, "arguments"));
     }
 }
@@ -57,7 +57,7 @@ static bool are_tools(struct sma_decoder *decoder, const json_t *calls)
 {
     bool are = json_array_size(calls) > 0;
     for (size_t i = 0; i < json_array_size(calls) && are; i++) {
-        struct sma_str name = sma_json_get_str(json_array_get(calls, i), "name");
+        struct sma_str name = sma_json_str(json_array_get(calls, i), "name");
         are = sma_decode_resolve(decoder, name).len > 0;
     }
     return are;

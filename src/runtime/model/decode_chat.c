@@ -42,7 +42,7 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
 
 static bool add_reasoning(struct sma_decoder *decoder, const json_t *delta, const char *name)
 {
-    struct sma_str piece = sma_json_get_str(delta, name);
+    struct sma_str piece = sma_json_str(delta, name);
     if (piece.len == 0)
         return false;
     if (decoder->reasoning_name[0] == '\0')
@@ -65,7 +65,7 @@ static void on_reasoning(struct sma_decoder *decoder, const json_t *delta)
         const json_t *detail = json_array_get(details, i);
         sma_decode_add_detail(decoder, detail);
         if (!is_taken)
-            sma_decode_add(decoder, &decoder->reasoning, sma_json_get_str(detail, "text"));
+            sma_decode_add(decoder, &decoder->reasoning, sma_json_str(detail, "text"));
     }
 }
 
@@ -96,15 +96,15 @@ static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool
 static void on_content(struct sma_decoder *decoder, const json_t *content, bool is_whole)
 {
     static const char *const texts[] = {"text", "output_text", ""};
-    struct sma_str type = sma_json_get_str(content, "type");
+    struct sma_str type = sma_json_str(content, "type");
     bool is_text = false;
     for (size_t i = 0; i < SMA_COUNT_OF(texts); i++)
         is_text |= sma_str_is_equal(type, sma_str(texts[i]));
     decoder->has_content |= json_is_string(content);
     if (json_is_string(content))
-        sma_decode_add(decoder, &decoder->content, sma_json_text_of(content));
+        sma_decode_add(decoder, &decoder->content, sma_json_str_of(content));
     else if (json_is_object(content) && is_text)
-        sma_decode_add(decoder, &decoder->content, sma_json_get_str(content, "text"));
+        sma_decode_add(decoder, &decoder->content, sma_json_str(content, "text"));
     else if (sma_str_is_equal(type, SMA_STR("tool_use")))
         on_call_piece(decoder, content, is_whole);
     for (size_t i = 0; i < json_array_size(content); i++)
@@ -167,7 +167,7 @@ static struct sma_answer_part *find_call(struct sma_decoder *decoder, const json
     }
     /* A piece of the name under its index, as long as nothing else came: not another call. */
     bool begins_object = !json_is_integer(index) && json_is_string(arguments) &&
-                         sma_str_starts_with(sma_json_text_of(arguments), SMA_STR("{"));
+                         sma_str_starts_with(sma_json_str_of(arguments), SMA_STR("{"));
     if (part != NULL && name.len > 0 && id.len > 0 && part->content.len > 0 && begins_object &&
         !sma_str_is_equal(id, sma_buf_str(&part->id)))
         return NULL;
@@ -182,8 +182,8 @@ static void on_call_piece(struct sma_decoder *decoder, const json_t *piece, bool
     if (!json_is_object(piece))
         return;
     const json_t *function = function_of(piece);
-    struct sma_str id = sma_json_get_str(piece, "id");
-    struct sma_str name = sma_json_get_str(function, "name");
+    struct sma_str id = sma_json_str(piece, "id");
+    struct sma_str name = sma_json_str(function, "name");
     struct sma_answer_part *part = is_whole ? NULL : find_call(decoder, piece, id, name);
     if (part == NULL) {
         part = sma_decode_add_part(decoder, SMA_ANSWER_PART_CALL);
@@ -260,7 +260,7 @@ static void on_message(struct sma_decoder *decoder, const json_t *message, bool 
     if (!decoder->has_content)
         on_content(decoder, json_object_get(json_object_get(message, "audio"), "transcript"),
                    is_whole);
-    sma_decode_add(decoder, &decoder->refusal, sma_json_get_str(message, "refusal"));
+    sma_decode_add(decoder, &decoder->refusal, sma_json_str(message, "refusal"));
     on_calls(decoder, json_object_get(message, "tool_calls"), is_whole);
     json_t *legacy = json_object_get(message, "function_call");
     if (json_is_object(legacy) && json_array_size(json_object_get(message, "tool_calls")) == 0) {
@@ -319,7 +319,7 @@ static const json_t *first_choice(const json_t *root)
 /* A message told anew with each event, longer each time: only what is new of it. */
 static json_t *rest_of(const struct sma_decoder *decoder, json_t *message)
 {
-    struct sma_str text = sma_json_get_str(message, "content");
+    struct sma_str text = sma_json_str(message, "content");
     struct sma_str held = {decoder->content.len > 0 ? decoder->content.ptr : "",
                            decoder->content.len};
     if (held.len == 0 || text.len <= held.len || !sma_str_starts_with(text, held))
@@ -341,7 +341,7 @@ static bool on_choice(struct sma_decoder *decoder, const json_t *root, const jso
     on_usage(decoder, is_own ? root : json_object_get(choice, "usage"));
     on_message(decoder, message, is_whole);
     on_content(decoder, json_object_get(choice, is_own ? "response" : "text"), is_whole);
-    on_finish(decoder, sma_json_get_str(choice, is_own ? "done_reason" : "finish_reason"), root);
+    on_finish(decoder, sma_json_str(choice, is_own ? "done_reason" : "finish_reason"), root);
     if (is_own && json_is_true(json_object_get(root, "done")))
         decoder->is_finishing = decoder->has_reason = true;
     bool is_told =

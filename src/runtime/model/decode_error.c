@@ -73,9 +73,9 @@ static struct sma_str find_message(const json_t *object)
         if (json_is_array(value)) /* FastAPI: [{loc,msg,type}] */
             value = json_array_get(value, 0);
         if (json_is_string(value) && json_string_length(value) > 0)
-            return sma_json_text_of(value);
-        struct sma_str text = sma_json_get_str(value, "msg");
-        text = text.len > 0 ? text : sma_json_get_str(value, "message");
+            return sma_json_str_of(value);
+        struct sma_str text = sma_json_str(value, "msg");
+        text = text.len > 0 ? text : sma_json_str(value, "message");
         if (text.len > 0)
             return text;
     }
@@ -145,7 +145,7 @@ bool sma_decode_is_error(const json_t *event)
 static void on_code(struct sma_wire_error *error, const json_t *code)
 {
     if (json_is_string(code)) {
-        copy_line(error->code, sizeof error->code, sma_json_text_of(code));
+        copy_line(error->code, sizeof error->code, sma_json_str_of(code));
         return;
     }
     if (!json_is_integer(code))
@@ -166,7 +166,7 @@ static void take_place(struct sma_wire_error *error, const json_t *object)
     sma_buf_init(&path, 4096);
     for (size_t i = 0; i < json_array_size(place); i++) {
         const json_t *step = json_array_get(place, i);
-        struct sma_str name = sma_json_text_of(step);
+        struct sma_str name = sma_json_str_of(step);
         if (i == 0 && sma_str_is_equal(name, SMA_STR("body")))
             continue;
         if (path.len > 0)
@@ -265,7 +265,7 @@ static void on_wait(struct sma_wire_error *error, const json_t *object)
         error->reset_ms = (int64_t)(at * 1000);
     const json_t *headers = json_object_get(json_object_get(object, "metadata"), "headers");
     struct sma_str reset =
-        sma_json_get_str(headers, "X-RateLimit-Reset"); /* OpenRouter: ms since 1970 */
+        sma_json_str(headers, "X-RateLimit-Reset"); /* OpenRouter: ms since 1970 */
     int64_t reset_ms = 0;
     if (sma_parse_i64(reset, 0, INT64_MAX / 2, &reset_ms) == SMA_ERR_OK && reset_ms > 0)
         error->reset_ms = reset_ms;
@@ -333,7 +333,7 @@ static void put_value(struct sma_buf *said, const json_t *value)
         return;
     if (said->len > 0)
         sma_buf_put_char(said, '\n');
-    sma_json_dump(said, value);
+    sma_json_put(said, value);
 }
 
 static void find_in_words(struct sma_wire_error *error, const struct sma_buf *said)
@@ -353,7 +353,7 @@ static void find_in_words(struct sma_wire_error *error, const struct sma_buf *sa
 /* "Provider returned error" says nothing: the upstream's own words stand in metadata.raw. */
 static void on_upstream(struct sma_wire_error *error, const json_t *object, struct sma_buf *said)
 {
-    struct sma_str raw = sma_json_get_str(json_object_get(object, "metadata"), "raw");
+    struct sma_str raw = sma_json_str(json_object_get(object, "metadata"), "raw");
     if (raw.len == 0)
         return;
     put_said(said, raw);
@@ -373,16 +373,16 @@ static void on_object(struct sma_wire_error *error, const json_t *object, struct
 {
     const json_t *details = json_object_get(object, "details");
     copy_line(error->message, sizeof error->message, find_message(object));
-    copy_line(error->type, sizeof error->type, sma_json_get_str(object, "type"));
-    copy_line(error->param, sizeof error->param, sma_json_get_str(object, "param"));
+    copy_line(error->type, sizeof error->type, sma_json_str(object, "type"));
+    copy_line(error->param, sizeof error->param, sma_json_str(object, "param"));
     on_code(error, find_code(object));
     json_int_t status = json_integer_value(json_object_get(object, "status"));
     if (error->status == 0 && status >= 400 && status <= 599)
         error->status = (int)status;
     /* Anthropic's finer code, and Google's word for the number. */
-    struct sma_str finer = sma_json_get_str(details, "error_code");
+    struct sma_str finer = sma_json_str(details, "error_code");
     if (finer.len == 0)
-        finer = sma_json_get_str(object, "status");
+        finer = sma_json_str(object, "status");
     if (finer.len > 0)
         copy_line(error->code, sizeof error->code, finer);
     uint64_t window = sma_json_get_u64(object, "n_ctx");
@@ -410,7 +410,7 @@ static void on_error(struct sma_wire_error *error, const json_t *root)
     if (place != root && error->code[0] == '\0')
         on_code(error, find_code(root));
     if (place == root)
-        put_said(&said, sma_json_get_str(root, "error"));
+        put_said(&said, sma_json_str(root, "error"));
     find_in_words(error, &said);
     sma_buf_fini(&said);
 }

@@ -47,7 +47,7 @@ void sma_decode_put_extra(struct sma_buf *buf, const json_t *extra)
         sma_buf_put_char(buf, ',');
         sma_buf_put_json_string(buf, sma_str(key));
         sma_buf_put_char(buf, ':');
-        sma_json_dump(buf, value);
+        sma_json_put(buf, value);
     }
 }
 
@@ -71,8 +71,8 @@ static struct sma_detail *find_detail(struct sma_decoder *decoder, const json_t 
             is_compatible(detail->object, piece, "index") &&
             is_compatible(detail->object, piece, "id");
         /* Text behind a signature is the next thought. */
-        bool is_closed = sma_json_get_str(detail->object, "signature").len > 0 &&
-                         sma_json_get_str(piece, text_key).len > 0 && !has_index;
+        bool is_closed = sma_json_str(detail->object, "signature").len > 0 &&
+                         sma_json_str(piece, text_key).len > 0 && !has_index;
         if (is_same && !is_closed)
             return detail;
         if (!has_index)
@@ -113,7 +113,7 @@ static void fill_detail(struct sma_decoder *decoder, struct sma_detail *detail, 
         json_t *old = json_object_get(detail->object, key);
         bool is_text = detail->text_key != NULL && strcmp(key, detail->text_key) == 0;
         if (is_text && json_is_string(value))
-            sma_decode_add(decoder, &detail->text, sma_json_text_of(value));
+            sma_decode_add(decoder, &detail->text, sma_json_str_of(value));
         if (old != NULL && (is_text || !is_nothing(old) || is_nothing(value)))
             continue;
         if (!is_text)
@@ -155,7 +155,7 @@ static void put_detail(struct sma_buf *buf, const struct sma_detail *detail)
                 buf,
                 (struct sma_str){detail->text.len > 0 ? detail->text.ptr : "", detail->text.len});
         else
-            sma_json_dump(buf, value);
+            sma_json_put(buf, value);
     }
     sma_buf_put_text(buf, separator == '{' ? "{}" : "}");
 }

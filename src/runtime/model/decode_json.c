@@ -5,18 +5,6 @@
 
 #include <stdlib.h>
 
-struct sma_str sma_json_text_of(const json_t *value)
-{
-    if (!json_is_string(value))
-        return (struct sma_str){"", 0};
-    return (struct sma_str){json_string_value(value), json_string_length(value)};
-}
-
-struct sma_str sma_json_get_str(const json_t *object, const char *key)
-{
-    return sma_json_text_of(json_object_get(object, key));
-}
-
 uint64_t sma_json_get_u64(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -27,63 +15,7 @@ uint64_t sma_json_get_u64(const json_t *object, const char *key)
 
 bool sma_json_is(const json_t *object, const char *key, const char *text)
 {
-    return sma_str_is_equal(sma_json_get_str(object, key), sma_str(text));
-}
-
-static int put_dump(const char *bytes, size_t len, void *user)
-{
-    struct sma_buf *buf = user;
-    sma_buf_put(buf, bytes, len);
-    return buf->err == SMA_ERR_OK ? 0 : -1;
-}
-
-void sma_json_dump(struct sma_buf *buf, const json_t *value)
-{
-    if (json_dump_callback(value, put_dump, buf, JSON_COMPACT | JSON_ENCODE_ANY) != 0 &&
-        buf->err == SMA_ERR_OK)
-        buf->err = SMA_ERR_NOMEM;
-}
-
-/* jansson recurses per level: bound the levels before it sees them. */
-static bool is_shallow(struct sma_str text)
-{
-    bool is_in_string = false;
-    int depth = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char byte = text.ptr[i];
-        if (is_in_string) {
-            if (byte == '\\')
-                i++;
-            else if (byte == '"')
-                is_in_string = false;
-        } else if (byte == '"') {
-            is_in_string = true;
-        } else if (byte == '{' || byte == '[') {
-            if (++depth > SMA_JSON_DEPTH_MAX)
-                return false;
-        } else if (byte == '}' || byte == ']') {
-            depth--;
-        }
-    }
-    return true;
-}
-
-static int read_unit(struct sma_str text, size_t at)
-{
-    if (at + 6 > text.len || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u')
-        return -1;
-    int unit = 0;
-    for (size_t i = at + 2; i < at + 6; i++) {
-        char byte = text.ptr[i];
-        int digit = byte >= '0' && byte <= '9'   ? byte - '0'
-                    : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
-                    : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
-                                                 : -1;
-        if (digit < 0)
-            return -1;
-        unit = unit << 4 | digit;
-    }
-    return unit;
+    return sma_str_is_equal(sma_json_str(object, key), sma_str(text));
 }
 
 /* Bytes of the UTF-8 character at text[at], or 0 when it is broken. */
@@ -102,9 +34,9 @@ static void put_repaired(struct sma_buf *buf, struct sma_str text)
 {
     size_t i = 0;
     while (i < text.len) {
-        int unit = read_unit(text, i);
+        uint32_t unit = sma_json_escape(text, i);
         if (unit >= 0xd800 && unit <= 0xdfff) {
-            int second = unit < 0xdc00 ? read_unit(text, i + 6) : -1;
+            uint32_t second = unit < 0xdc00 ? sma_json_escape(text, i + 6) : UINT32_MAX;
             bool is_first = i > 0 && text.ptr[i - 1] == '"';
             bool is_last = i + 6 < text.len && text.ptr[i + 6] == '"';
             if (second >= 0xdc00 && second <= 0xdfff) {
@@ -138,7 +70,7 @@ static void put_repaired(struct sma_buf *buf, struct sma_str text)
 json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error)
 {
     json_error_t ignored;
-    if (text.len == 0 || !is_shallow(text))
+    if (text.len == 0 || !sma_json_is_shallow(text))
         return NULL;
     return json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, ret_error == NULL ? &ignored : ret_error);
 }
@@ -146,7 +78,7 @@ json_t *sma_json_parse_strict(struct sma_str text, json_error_t *ret_error)
 json_t *sma_json_parse_first(struct sma_str text, size_t *ret_len)
 {
     json_error_t error;
-    if (text.len == 0 || !is_shallow(text))
+    if (text.len == 0 || !sma_json_is_shallow(text))
         return NULL;
     json_t *value = json_loadb(text.ptr, text.len,
                                JSON_ALLOW_NUL | JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &error);
@@ -156,7 +88,7 @@ json_t *sma_json_parse_first(struct sma_str text, size_t *ret_len)
 
 json_t *sma_json_parse(struct sma_str text)
 {
-    if (text.len == 0 || !is_shallow(text))
+    if (text.len == 0 || !sma_json_is_shallow(text))
         return NULL;
     json_error_t error;
     json_t *value = json_loadb(text.ptr, text.len, JSON_ALLOW_NUL, &error);

@@ -26,7 +26,7 @@ static void on_usage(struct sma_decoder *decoder, const json_t *usage)
 
 static void on_stop_reason(struct sma_decoder *decoder, const json_t *holder)
 {
-    struct sma_str reason = sma_json_get_str(holder, "stop_reason");
+    struct sma_str reason = sma_json_str(holder, "stop_reason");
     if (reason.len == 0)
         return;
     decoder->is_finishing = decoder->has_reason = true;
@@ -37,7 +37,7 @@ static void on_stop_reason(struct sma_decoder *decoder, const json_t *holder)
     } else if (sma_str_is_equal(reason, SMA_STR("refusal"))) {
         decoder->is_refused = true;
         sma_decode_add(decoder, &decoder->refusal,
-                       sma_json_get_str(json_object_get(holder, "stop_details"), "explanation"));
+                       sma_json_str(json_object_get(holder, "stop_details"), "explanation"));
     } else if (sma_str_is_equal(reason, SMA_STR("model_context_window_exceeded"))) {
         struct sma_wire_error *error = &decoder->decoded.error;
         snprintf(error->code, sizeof error->code, "model_context_window_exceeded");
@@ -91,7 +91,7 @@ static void keep_block(struct sma_decoder *decoder, struct sma_answer_part *part
 static struct sma_answer_part *begin_block(struct sma_decoder *decoder, const json_t *block,
                                            bool is_whole)
 {
-    struct sma_str type = sma_json_get_str(block, "type");
+    struct sma_str type = sma_json_str(block, "type");
     enum sma_answer_part_kind kind =
         sma_str_is_equal(type, SMA_STR("tool_use"))   ? SMA_ANSWER_PART_CALL
         : sma_str_is_equal(type, SMA_STR("text"))     ? SMA_ANSWER_PART_TEXT
@@ -102,8 +102,8 @@ static struct sma_answer_part *begin_block(struct sma_decoder *decoder, const js
         return NULL;
     switch (kind) {
     case SMA_ANSWER_PART_CALL:
-        sma_decode_add(decoder, &part->id, sma_json_get_str(block, "id"));
-        sma_decode_set_name(decoder, part, sma_json_get_str(block, "name"));
+        sma_decode_add(decoder, &part->id, sma_json_str(block, "id"));
+        sma_decode_set_name(decoder, part, sma_json_str(block, "name"));
         const json_t *input = json_object_get(block, "input");
         if (is_whole ||
             json_object_size(input) > 0) /* {} at the start of a stream is a placeholder */
@@ -111,11 +111,11 @@ static struct sma_answer_part *begin_block(struct sma_decoder *decoder, const js
         part->is_object = json_object_size(input) > 0;
         break;
     case SMA_ANSWER_PART_TEXT:
-        add_text(decoder, part, sma_json_get_str(block, "text"));
+        add_text(decoder, part, sma_json_str(block, "text"));
         break;
     case SMA_ANSWER_PART_THINKING:
-        add_text(decoder, part, sma_json_get_str(block, "thinking"));
-        sma_decode_add(decoder, &part->signature, sma_json_get_str(block, "signature"));
+        add_text(decoder, part, sma_json_str(block, "thinking"));
+        sma_decode_add(decoder, &part->signature, sma_json_str(block, "signature"));
         break;
     case SMA_ANSWER_PART_OTHER:
         keep_block(decoder, part, block);
@@ -128,20 +128,20 @@ static struct sma_answer_part *begin_block(struct sma_decoder *decoder, const js
 
 static void on_delta(struct sma_decoder *decoder, struct sma_answer_part *part, const json_t *delta)
 {
-    struct sma_str type = sma_json_get_str(delta, "type");
+    struct sma_str type = sma_json_str(delta, "type");
     if (sma_str_is_equal(type, SMA_STR("text_delta")) && part->kind == SMA_ANSWER_PART_TEXT) {
-        add_text(decoder, part, sma_json_get_str(delta, "text"));
+        add_text(decoder, part, sma_json_str(delta, "text"));
     } else if (sma_str_is_equal(type, SMA_STR("thinking_delta")) &&
                part->kind == SMA_ANSWER_PART_THINKING) {
-        add_text(decoder, part, sma_json_get_str(delta, "thinking"));
+        add_text(decoder, part, sma_json_str(delta, "thinking"));
     } else if (sma_str_is_equal(type, SMA_STR("signature_delta"))) {
-        sma_decode_add(decoder, &part->signature, sma_json_get_str(delta, "signature"));
+        sma_decode_add(decoder, &part->signature, sma_json_str(delta, "signature"));
     } else if (sma_str_is_equal(type, SMA_STR("input_json_delta")) &&
                part->kind == SMA_ANSWER_PART_OTHER) {
-        sma_decode_add(decoder, &part->content, sma_json_get_str(delta, "partial_json"));
+        sma_decode_add(decoder, &part->content, sma_json_str(delta, "partial_json"));
     } else if (sma_str_is_equal(type, SMA_STR("input_json_delta")) &&
                part->kind == SMA_ANSWER_PART_CALL) {
-        struct sma_str piece = sma_json_get_str(delta, "partial_json");
+        struct sma_str piece = sma_json_str(delta, "partial_json");
         if (part->is_object && piece.len > 0) {
             sma_decode_set_arguments(decoder, part, (struct sma_str){"", 0});
             part->is_object = false;
@@ -173,7 +173,7 @@ static void on_block_event(struct sma_decoder *decoder, struct sma_str type, con
 
 void sma_decode_messages_event(struct sma_decoder *decoder, struct sma_str name, json_t *event)
 {
-    struct sma_str type = sma_json_get_str(event, "type");
+    struct sma_str type = sma_json_str(event, "type");
     if (type.len == 0)
         type = name;
     const json_t *error = json_object_get(event, "error");
@@ -239,7 +239,7 @@ static void put_thinking(struct sma_buf *buf, const struct sma_answer_part *part
 
 static void put_other(struct sma_buf *buf, const struct sma_answer_part *part)
 {
-    struct sma_str type = sma_json_get_str(part->extra, "type");
+    struct sma_str type = sma_json_str(part->extra, "type");
     sma_buf_put_text(buf, "{\"type\":");
     sma_buf_put_json_string(buf, type);
     json_object_del(part->extra, "type"); /* written first, and only once */
@@ -257,7 +257,7 @@ static bool put_block(struct sma_buf *buf, const struct sma_answer_part *part, b
                    : part->kind == SMA_ANSWER_PART_TEXT ? sma_str_trim(content_of(part)).len > 0
                    : part->kind == SMA_ANSWER_PART_THINKING
                        ? part->signature.len > 0
-                       : sma_json_get_str(part->extra, "type").len > 0;
+                       : sma_json_str(part->extra, "type").len > 0;
     if (!is_sent)
         return false;
     if (buf->ptr[buf->len - 1] != '[')

@@ -162,14 +162,14 @@ void sma_decode_add_arguments_value(struct sma_decoder *decoder, struct sma_answ
                                     const json_t *value)
 {
     if (json_is_string(value)) {
-        sma_decode_add_arguments(decoder, part, sma_json_text_of(value));
+        sma_decode_add_arguments(decoder, part, sma_json_str_of(value));
         return;
     }
     if (!json_is_object(value) && !json_is_array(value))
         return;
     struct sma_buf text;
     sma_buf_init(&text, SMA_ANSWER_BYTES_MAX);
-    sma_json_dump(&text, value);
+    sma_json_put(&text, value);
     sma_decode_fail_for(decoder, text.err);
     if (text.err == SMA_ERR_OK)
         sma_decode_add_arguments(decoder, part, sma_buf_str(&text));

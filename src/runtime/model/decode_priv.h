@@ -5,6 +5,7 @@
 #ifndef SMA_MODEL_DECODE_PRIV_H
 #define SMA_MODEL_DECODE_PRIV_H
 
+#include "runtime/json/json_read.h"
 #include "runtime/model/decode.h"
 #include "runtime/model/decode_marks.h"
 #include "runtime/model/profile.h"
@@ -194,13 +195,9 @@ void sma_decode_unwrap(struct sma_decoder *decoder, struct sma_answer_part *part
 json_t *sma_decode_value(struct sma_decoder *decoder, struct sma_str tool, struct sma_str key,
                          struct sma_str text);
 
-struct sma_str sma_json_text_of(const json_t *value); /* empty slice unless a string */
-struct sma_str sma_json_get_str(const json_t *object, const char *key);
 uint64_t sma_json_get_u64(const json_t *object, const char *key);
 /** Is the string member `key` equal to text? */
 bool sma_json_is(const json_t *object, const char *key, const char *text);
-/** Compact dump, member order kept. */
-void sma_json_dump(struct sma_buf *buf, const json_t *value);
 /** Parse JSON of at most SMA_JSON_DEPTH_MAX levels; broken UTF-8 and lone surrogates are repaired.
  *  NULL when it is not
  *  JSON. Free with json_decref. */

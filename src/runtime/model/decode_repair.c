@@ -207,7 +207,7 @@ static bool on_out_of_string(struct sma_str text, struct sma_buf *fixed)
     sma_buf_put_str(&list, text);
     sma_buf_put_char(&list, ']');
     json_t *value = sma_json_parse_strict(sma_buf_str(&list), NULL);
-    struct sma_str inner = sma_str_trim(sma_json_text_of(json_array_get(value, 0)));
+    struct sma_str inner = sma_str_trim(sma_json_str_of(json_array_get(value, 0)));
     bool is_object = json_array_size(value) == 1 && sma_json_is_object(inner);
     if (is_object)
         sma_buf_put_str(fixed, inner);
@@ -234,7 +234,7 @@ bool sma_arguments_repair(struct sma_str text, struct sma_buf *fixed)
     bool is_object = json_is_object(value);
     sma_buf_clear(fixed);
     if (is_object)
-        sma_json_dump(fixed, value);
+        sma_json_put(fixed, value);
     json_decref(value);
     return is_object && fixed->err == SMA_ERR_OK;
 }

@@ -31,9 +31,9 @@ static struct sma_answer_part *find_item(struct sma_decoder *decoder, const json
     const json_t *index = json_object_get(event, "output_index");
     if (json_is_integer(index))
         return sma_decode_find_part(decoder, json_integer_value(index));
-    struct sma_str id = sma_json_get_str(event, "item_id");
+    struct sma_str id = sma_json_str(event, "item_id");
     if (id.len == 0)
-        id = sma_json_get_str(item, "id");
+        id = sma_json_str(item, "id");
     for (size_t i = decoder->part_count; i > 0 && id.len > 0; i--)
         if (sma_str_is_equal(sma_buf_str(&decoder->parts[i - 1].item_id), id))
             return &decoder->parts[i - 1];
@@ -49,10 +49,10 @@ static struct sma_answer_part *add_item(struct sma_decoder *decoder, const json_
     const json_t *index = json_object_get(event, "output_index");
     part->has_index = json_is_integer(index);
     part->index = json_integer_value(index);
-    sma_decode_add(decoder, &part->item_id, sma_json_get_str(item, "id"));
+    sma_decode_add(decoder, &part->item_id, sma_json_str(item, "id"));
     if (part->kind == SMA_ANSWER_PART_CALL) {
-        sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
-        sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
+        sma_decode_add(decoder, &part->id, sma_json_str(item, "call_id"));
+        sma_decode_set_name(decoder, part, sma_json_str(item, "name"));
         sma_decode_add_arguments_value(decoder, part, json_object_get(item, "arguments"));
     }
     return part;
@@ -63,8 +63,8 @@ static void put_item_text(struct sma_buf *buf, const json_t *item)
     const json_t *content = json_object_get(item, "content");
     for (size_t i = 0; i < json_array_size(content); i++) {
         const json_t *part = json_array_get(content, i);
-        struct sma_str text = sma_json_get_str(part, "text");
-        sma_buf_put_str(buf, text.len > 0 ? text : sma_json_get_str(part, "refusal"));
+        struct sma_str text = sma_json_str(part, "text");
+        sma_buf_put_str(buf, text.len > 0 ? text : sma_json_str(part, "refusal"));
     }
 }
 
@@ -73,7 +73,7 @@ static bool is_returnable(const json_t *item)
 {
     if (!sma_json_is(item, "type", "reasoning"))
         return true;
-    return sma_json_get_str(item, "encrypted_content").len > 0 ||
+    return sma_json_str(item, "encrypted_content").len > 0 ||
            json_array_size(json_object_get(item, "content")) > 0;
 }
 
@@ -84,7 +84,7 @@ static void keep_item(struct sma_decoder *decoder, struct sma_answer_part *part,
     if (!is_returnable(item))
         return;
     sma_buf_clear(&part->raw);
-    sma_json_dump(&part->raw, item);
+    sma_json_put(&part->raw, item);
     if (part->raw.err != SMA_ERR_OK)
         sma_decode_fail(decoder, SMA_DECODED_TOOBIG);
 }
@@ -125,11 +125,11 @@ static void close_item(struct sma_decoder *decoder, struct sma_answer_part *part
     if (part->kind == SMA_ANSWER_PART_CALL) {
         keep_call(decoder, part, item);
         if (part->id.len == 0)
-            sma_decode_add(decoder, &part->id, sma_json_get_str(item, "call_id"));
-        sma_decode_set_name(decoder, part, sma_json_get_str(item, "name"));
+            sma_decode_add(decoder, &part->id, sma_json_str(item, "call_id"));
+        sma_decode_set_name(decoder, part, sma_json_str(item, "name"));
         const json_t *arguments = json_object_get(item, "arguments");
         if (json_is_string(arguments))
-            sma_decode_set_arguments(decoder, part, sma_json_text_of(arguments));
+            sma_decode_set_arguments(decoder, part, sma_json_str_of(arguments));
         else if (part->content.len == 0)
             sma_decode_add_arguments_value(decoder, part, arguments);
         return;
@@ -198,7 +198,7 @@ static void on_end(struct sma_decoder *decoder, const json_t *response)
 static void on_piece(struct sma_decoder *decoder, struct sma_str type, const json_t *event)
 {
     struct sma_answer_part *part = find_item(decoder, event, NULL);
-    struct sma_str delta = sma_json_get_str(event, "delta");
+    struct sma_str delta = sma_json_str(event, "delta");
     bool is_call = sma_str_is_equal(type, SMA_STR("response.function_call_arguments.delta"));
     if (part == NULL &&
         (is_call || sma_str_is_equal(type, SMA_STR("response.output_text.delta")))) {
@@ -208,7 +208,7 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
         if (part != NULL) {
             part->has_index = json_is_integer(index);
             part->index = json_integer_value(index);
-            sma_decode_add(decoder, &part->item_id, sma_json_get_str(event, "item_id"));
+            sma_decode_add(decoder, &part->item_id, sma_json_str(event, "item_id"));
         }
     }
     if (part == NULL)
@@ -218,7 +218,7 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
     } else if (sma_str_is_equal(type, SMA_STR("response.function_call_arguments.done"))) {
         const json_t *arguments = json_object_get(event, "arguments");
         if (json_is_string(arguments))
-            sma_decode_set_arguments(decoder, part, sma_json_text_of(arguments));
+            sma_decode_set_arguments(decoder, part, sma_json_str_of(arguments));
     } else if (part->kind == SMA_ANSWER_PART_TEXT &&
                (sma_str_is_equal(type, SMA_STR("response.output_text.delta")) ||
                 sma_str_is_equal(type, SMA_STR("response.refusal.delta")))) {
@@ -231,7 +231,7 @@ static void on_piece(struct sma_decoder *decoder, struct sma_str type, const jso
 
 void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name, json_t *event)
 {
-    struct sma_str type = sma_json_get_str(event, "type");
+    struct sma_str type = sma_json_str(event, "type");
     if (type.len == 0)
         type = name;
     const json_t *response = json_object_get(event, "response");
@@ -254,7 +254,7 @@ void sma_decode_responses_event(struct sma_decoder *decoder, struct sma_str name
         on_item(decoder, event, json_object_get(event, "item"), true);
     } else if (sma_str_is_equal(type, SMA_STR("response.reasoning_summary_text.delta")) ||
                sma_str_is_equal(type, SMA_STR("response.reasoning_text.delta"))) {
-        sma_decode_add(decoder, &decoder->reasoning, sma_json_get_str(event, "delta"));
+        sma_decode_add(decoder, &decoder->reasoning, sma_json_str(event, "delta"));
     } else {
         on_piece(decoder, type, event);
     }
@@ -299,7 +299,7 @@ static void put_item(struct sma_buf *buf, const struct sma_answer_part *part, bo
         json_t *item = sma_json_parse(sma_buf_str(&part->raw));
         json_object_del(item, "id");
         if (item != NULL)
-            sma_json_dump(buf, item);
+            sma_json_put(buf, item);
         json_decref(item);
     } else {
         sma_buf_put_text(buf, "{\"role\":\"assistant\",\"content\":");

@@ -30,7 +30,7 @@ const json_t *sma_decode_tools(struct sma_decoder *decoder)
 static struct sma_str name_of(const json_t *tool)
 {
     const json_t *function = json_object_get(tool, "function");
-    return sma_json_get_str(json_is_object(function) ? function : tool, "name");
+    return sma_json_str(json_is_object(function) ? function : tool, "name");
 }
 
 static const json_t *find_tool(const json_t *tools, struct sma_str name)
@@ -240,7 +240,7 @@ static bool has_type(const json_t *schema, const char *type)
     if (json_is_string(types))
         return strcmp(json_string_value(types), type) == 0;
     for (size_t i = 0; i < json_array_size(types); i++)
-        if (sma_str_is_equal(sma_json_text_of(json_array_get(types, i)), sma_str(type)))
+        if (sma_str_is_equal(sma_json_str_of(json_array_get(types, i)), sma_str(type)))
             return true;
     return false;
 }
@@ -281,14 +281,14 @@ void sma_decode_unwrap(struct sma_decoder *decoder, struct sma_answer_part *part
         if (json_object_get(properties, members[i]) == NULL)
             inner = json_object_get(whole, members[i]);
     bool is_named = told != NULL && json_object_get(properties, "name") == NULL &&
-                    sma_str_is_equal(sma_decode_resolve(decoder, sma_json_text_of(told)), name);
-    struct sma_str text = sma_str_trim(sma_json_text_of(inner));
+                    sma_str_is_equal(sma_decode_resolve(decoder, sma_json_str_of(told)), name);
+    struct sma_str text = sma_str_trim(sma_json_str_of(inner));
     if (json_object_size(whole) == (size_t)1 + is_named &&
         (json_is_object(inner) || sma_json_is_object(text))) {
         struct sma_buf kept;
         sma_buf_init(&kept, SMA_ANSWER_BYTES_MAX);
         if (json_is_object(inner))
-            sma_json_dump(&kept, inner);
+            sma_json_put(&kept, inner);
         else
             sma_buf_put_str(&kept, text);
         sma_buf_clear(&part->content);

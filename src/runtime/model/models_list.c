@@ -57,14 +57,14 @@ static void on_end(struct sma_model_facts *facts, const json_t *model)
     static const char *const names[] = {"retires_at", "expiration_date", "deprecation_date",
                                         "deprecation", "shutdown_date"};
     const json_t *lifecycle = json_object_get(model, "lifecycle");
-    struct sma_str state = json_is_object(lifecycle) ? sma_json_get_str(lifecycle, "status")
-                                                     : sma_json_text_of(lifecycle);
+    struct sma_str state =
+        json_is_object(lifecycle) ? sma_json_str(lifecycle, "status") : sma_json_str_of(lifecycle);
     facts->is_deprecated = sma_str_is_equal(state, SMA_STR("deprecated"));
     facts->is_retired = sma_str_is_equal(state, SMA_STR("retired"));
     for (size_t i = 0; i < SMA_COUNT_OF(names) && facts->ends[0] == '\0'; i++) {
-        copy(facts->ends, sizeof facts->ends, sma_json_get_str(model, names[i]));
+        copy(facts->ends, sizeof facts->ends, sma_json_str(model, names[i]));
         if (facts->ends[0] == '\0')
-            copy(facts->ends, sizeof facts->ends, sma_json_get_str(lifecycle, names[i]));
+            copy(facts->ends, sizeof facts->ends, sma_json_str(lifecycle, names[i]));
     }
 }
 
@@ -76,7 +76,7 @@ static bool lacks_tools(const json_t *model)
         return false;
     json_array_foreach(list, i, word)
     {
-        if (sma_str_is_equal(sma_json_text_of(word), SMA_STR("tools")))
+        if (sma_str_is_equal(sma_json_str_of(word), SMA_STR("tools")))
             return false;
     }
     return true;
@@ -84,11 +84,11 @@ static bool lacks_tools(const json_t *model)
 
 static struct sma_str id_of(const json_t *model)
 {
-    struct sma_str id = sma_json_get_str(model, "id");
+    struct sma_str id = sma_json_str(model, "id");
     if (id.len == 0)
-        id = sma_json_get_str(model, "model");
+        id = sma_json_str(model, "model");
     if (id.len == 0)
-        id = sma_json_get_str(model, "name");
+        id = sma_json_str(model, "name");
     if (sma_str_starts_with(id, SMA_STR("models/"))) /* Gemini: requests name it without */
         id = (struct sma_str){id.ptr + 7, id.len - 7};
     return id;
@@ -115,7 +115,7 @@ static enum sma_err read_list(const json_t *list, struct sma_models_list *ret_li
         return SMA_ERR_NOMEM;
     for (i = 0; i < size; i++) {
         const json_t *model = json_array_get(list, i);
-        struct sma_str id = json_is_string(model) ? sma_json_text_of(model) : id_of(model);
+        struct sma_str id = json_is_string(model) ? sma_json_str_of(model) : id_of(model);
         if (id.len > 0 && id.len < SMA_MODELS_ID_BYTES_MAX)
             read_facts(model, id, &result.models[result.count++]);
     }
@@ -127,7 +127,7 @@ static enum sma_err read_list(const json_t *list, struct sma_models_list *ret_li
  * with. */
 static uint64_t shown_window(const json_t *root)
 {
-    struct sma_str parameters = sma_json_get_str(root, "parameters");
+    struct sma_str parameters = sma_json_str(root, "parameters");
     const char *set =
         parameters.len == 0 ? NULL : memmem(parameters.ptr, parameters.len, "num_ctx", 7);
     uint64_t window = set == NULL ? 0 : strtoull(set + 7, NULL, 10);

@@ -164,7 +164,7 @@ static void put_history_summary(struct sma_buf *buf, struct sma_str result)
         sma_buf_printf(buf, "I find %zu earlier message%s. The last one, from the %s: ", count,
                        count == 1 ? "" : "s",
                        sma_json_is(last, "role", "assistant") ? "assistant" : "user");
-        put_quote(buf, sma_json_get_str(last, "content"));
+        put_quote(buf, sma_json_str(last, "content"));
     }
     json_decref(root);
 }
@@ -210,18 +210,18 @@ static void read_user(const json_t *message, struct sma_offline_turn *turn)
     const json_t *content = json_object_get(message, "content");
     size_t count = json_array_size(content);
     turn->has_result = false;
-    if (sma_offline_is_note(count == 1 ? sma_json_get_str(json_array_get(content, 0), "text")
-                                       : sma_json_text_of(content)))
+    if (sma_offline_is_note(count == 1 ? sma_json_str(json_array_get(content, 0), "text")
+                                       : sma_json_str_of(content)))
         return; /* what the user said before is answered anew */
     turn->facts = (struct sma_str){"", 0};
     if (count == 0) {
-        turn->text = sma_json_text_of(content);
+        turn->text = sma_json_str_of(content);
         return;
     }
     /* The user's own text is the last block; what the program adds stands before it. */
-    turn->text = sma_json_get_str(json_array_get(content, count - 1), "text");
+    turn->text = sma_json_str(json_array_get(content, count - 1), "text");
     for (size_t i = 0; i + 1 < count && turn->facts.len == 0; i++) /* behind what is shown */
-        turn->facts = sma_json_get_str(json_array_get(content, i), "text");
+        turn->facts = sma_json_str(json_array_get(content, i), "text");
 }
 
 static struct sma_str call_name(const json_t *assistant, struct sma_str id)
@@ -229,8 +229,8 @@ static struct sma_str call_name(const json_t *assistant, struct sma_str id)
     const json_t *calls = json_object_get(assistant, "tool_calls");
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
-        if (sma_str_is_equal(sma_json_get_str(call, "id"), id))
-            return sma_json_get_str(json_object_get(call, "function"), "name");
+        if (sma_str_is_equal(sma_json_str(call, "id"), id))
+            return sma_json_str(json_object_get(call, "function"), "name");
     }
     return (struct sma_str){"", 0};
 }
@@ -246,8 +246,8 @@ static void read_turn(const json_t *messages, struct sma_offline_turn *turn)
             assistant = message;
         } else if (sma_json_is(message, "role", "tool")) {
             turn->has_result = true;
-            turn->tool = call_name(assistant, sma_json_get_str(message, "tool_call_id"));
-            turn->result = sma_json_get_str(message, "content");
+            turn->tool = call_name(assistant, sma_json_str(message, "tool_call_id"));
+            turn->result = sma_json_str(message, "content");
         }
     }
 }

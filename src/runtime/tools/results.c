@@ -64,6 +64,7 @@ static void put_to(struct sma_buf *buf, struct sma_str to)
     sma_buf_put_char(buf, '}');
 }
 
+#define QUEUED "\"queued\":true,"
 static bool put_state(struct sma_buf *buf, enum sma_send_state state, struct sma_str error)
 {
     switch (state) {
@@ -71,10 +72,9 @@ static bool put_state(struct sma_buf *buf, enum sma_send_state state, struct sma
         sma_buf_put_text(buf, "{\"success\":true}");
         return true;
     case SMA_SEND_QUEUED:
-        sma_buf_put_text(
-            buf,
-            "{\"success\":true,\"queued\":true,\"note\":\"Not delivered yet; it will be, without "
-            "you. Do not send it again.\"}");
+        sma_buf_put_text(buf, "{\"success\":true," QUEUED
+                              "\"note\":\"Not delivered yet; it will be, without "
+                              "you. Do not send it again.\"}");
         return true;
     case SMA_SEND_UNKNOWN:
         sma_buf_put_text(buf, "{\"success\":false,\"error\":\"The platform did not confirm; the "
@@ -97,6 +97,13 @@ bool sma_tool_put_sent(struct sma_buf *buf, enum sma_send_state state, struct sm
     if (buf->len > before)
         put_to(buf, to);
     return may_have_arrived;
+}
+
+bool sma_tool_has_arrived(struct sma_str result)
+{
+    static const char success[] = "\"success\":true";
+    return result.len > 0 && memmem(result.ptr, result.len, success, sizeof success - 1) != NULL &&
+           memmem(result.ptr, result.len, QUEUED, sizeof QUEUED - 1) == NULL;
 }
 
 static void put_line(struct sma_buf *buf, const struct sma_history_line *line, bool has_speakers)

@@ -156,6 +156,8 @@ void sma_tool_put_error(struct sma_buf *buf, struct sma_str error);
 void sma_tool_put_unknown(struct sma_buf *buf, struct sma_str name, uint64_t offers);
 /** What a sub-agent reports; `error` empty: it came to its end. */
 void sma_tool_put_report(struct sma_buf *buf, struct sma_str output, struct sma_str error);
+/** Does a result of sma_tool_put_sent say that the platform has it? */
+bool sma_tool_has_arrived(struct sma_str result);
 /** The result of a text that was sent just before: it was not sent again. */
 void sma_tool_put_sent_before(struct sma_buf *buf);
 /** Why a chat cannot be written to: the store's sentence. */

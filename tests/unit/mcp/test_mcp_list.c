@@ -260,6 +260,32 @@ CASE(a_burst_of_changes_lists_once)
     sma_mcp_catalogue_unref(before);
 }
 
+/* Whatever the list does meanwhile, a call is over when its answer comes, and then only. */
+CASE(a_call_outlives_the_list_that_named_it)
+{
+    static const char *const lists[] = {"\"result\":{\"tools\":[]}", "\"result\":{\"tools\":7}",
+                                        "\"error\":{\"code\":-32603,\"message\":\"no\"}", NULL};
+    for (size_t i = 0; i < SMA_COUNT_OF(lists); i++) {
+        SMA_AUTO(talk_end) struct talk talk;
+        talk_connect(&talk, "[{\"name\":\"a\"}]");
+        talk_hear(&talk, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
+        talk.now += SMA_MCP_RELIST_MS * MS - 1;
+        uint64_t id = talk_call(&talk, "a", "{}");
+        talk.now += 1;
+        sma_mcp_session_tick(talk.session, talk.now);
+        CHECK_INT(2, talk_count(&talk, "tools/list"));
+        if (lists[i] != NULL)
+            talk_answer(&talk, "tools/list", lists[i]);
+        CHECK_INT(0, talk.answered_count);
+        talk_answer(&talk, "tools/call",
+                    "\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"late\"}]}");
+        CHECK_INT(1, talk.answered_count);
+        CHECK_INT(id, talk.answered_id);
+        CHECK_INT(SMA_MCP_OK, talk.outcome);
+        CHECK_TEXT("late", talk.text);
+    }
+}
+
 CASE(resources_and_prompts_are_listed_where_they_are_announced)
 {
     SMA_AUTO(talk_end) struct talk talk;
