@@ -24,6 +24,7 @@ _shipmyagent() {
         'chat:talk to it in the terminal, or in a pipe'
         'init:make a project\: questions, tests, and the first chat'
         'status:what the running service is doing'
+        'page:print a link that opens the page of the service in FOLDER'
         'doctor:look for what is wrong, and say what to do about it'
         'approvals:what waits for somebody'\''s consent; give or refuse it'
         'grants:what is allowed without a question; take it back'
@@ -67,7 +68,7 @@ _shipmyagent() {
             '(-h --host)'{-h+,--host=}'[address to listen on (default\: start.host, else 127.0.0.1);]:text: ' \
             '--provider=[use this provider instead of llm.provider (e.g. offline)]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
             '--sandbox=[how commands run where ship.json does not say (permissions.exec_shell.sandbox);]:words:(auto require)' \
-            '--interactive-web=-[accepted for old scripts; there is no such page]::words:(true false)' \
+            '--interactive-web=-[accepted for old scripts; the page is always there\: `shipmyagent page`]::words:(true false)' \
             '--interactive-port=[likewise]:text: ' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
@@ -107,6 +108,10 @@ _shipmyagent() {
     status)
         _arguments '(- *)--help[say what it does]' \
             '--json[the service'\''s own answer, as JSON]' \
+            '1:folder: _shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    page)
+        _arguments '(- *)--help[say what it does]' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     doctor)
@@ -275,7 +280,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status page doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

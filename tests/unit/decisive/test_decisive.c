@@ -205,7 +205,7 @@ CASE(what_ship_json_names_is_the_owners)
     CHECK_INT(FREE, sma_decisive_judge(config, SMA_STR("plain.txt"), &why));
 }
 
-/* Issue 27: for a git outside of the walls they are .git/config; also what is not there yet. */
+/* For a git outside of the walls they are .git/config; also what is not there yet. */
 CASE(what_git_settings_include_is_the_owners)
 {
     SMA_AUTO(project_close) struct project project;
@@ -463,7 +463,7 @@ CASE(a_module_beside_an_open_server_is_a_change)
     project_close(&project);
 }
 
-/* Issue 27: whatever the settings name, git runs outside of the walls when its owner works. */
+/* Whatever the settings name, git runs outside of the walls when its owner works. */
 CASE(what_git_settings_name_is_the_owners)
 {
     static const struct
@@ -539,7 +539,7 @@ CASE(what_git_settings_name_is_the_owners)
     }
 }
 
-/* Issue 27: npx runs what lies in the project's packages before it fetches; while there are none,
+/* Npx runs what lies in the project's packages before it fetches; while there are none,
  * any command may make them. */
 CASE(packages_that_come_later_are_a_change)
 {

@@ -690,7 +690,7 @@ static void put_settings(struct project *project, const char *text)
     project_put(project, "shared.cfg", "[http]\n\textraheader = AUTHORIZATION: OUTSIDE\n");
 }
 
-/* Issue 27: every file that a tool opens asked .git/config what it includes, by reading it. */
+/* Every file that a tool opens asked .git/config what it includes, by reading it. */
 CASE(git_settings_that_include_nothing_are_read_once)
 {
     static const char includes[] = "[include]\n\tpath = ../later.cfg\n";

@@ -457,7 +457,7 @@ CASE(a_repository_keeps_its_configuration)
     CHECK(!world_has_file(world, ".git/worktrees/x"));
 }
 
-/* Issue 27: what the settings of git include is obeyed by every git outside of the walls, also what
+/* What the settings of git include is obeyed by every git outside of the walls, also what
  * is not there yet; so is config.worktree once its owner uses worktrees. */
 CASE(what_git_includes_is_not_written)
 {

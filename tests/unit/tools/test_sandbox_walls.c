@@ -324,7 +324,7 @@ static void secrets_at_any_depth_are_invisible(void)
     world_destroy(world);
 }
 
-/* Issue 27: another command that starts meanwhile has looked where they were, and would mount the
+/* Another command that starts meanwhile has looked where they were, and would mount the
  * empty file there. */
 static void folders_of_secrets_are_not_moved(void)
 {
@@ -347,7 +347,7 @@ static void folders_of_secrets_are_not_moved(void)
     world_destroy(world);
 }
 
-/* Issue 27: a folder that is written in another way is the same folder, and no mount of it covers
+/* A folder that is written in another way is the same folder, and no mount of it covers
  * those that hide secrets. */
 static void what_is_kept_by_any_way_to_write_it(void)
 {
@@ -373,7 +373,7 @@ static void what_is_kept_by_any_way_to_write_it(void)
     }
 }
 
-/* Issue 27: what would run outside of the walls as soon as it is there: packages that npx looks
+/* What would run outside of the walls as soon as it is there: packages that npx looks
  * for, hooks, a program of git. The stand-ins go with the last command; what somebody else has put there
  * stays. */
 static void what_would_run_outside_cannot_come(void)
