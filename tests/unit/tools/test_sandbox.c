@@ -68,36 +68,6 @@ CASE(secrets_are_invisible)
                    "canary-value\"");
 }
 
-static void make_folder(struct world *world, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s/%s", world_dir(world), name);
-    CHECK(mkdir(path, 0755) == 0);
-}
-
-/* Else one command moves them away just while another's walls are made. */
-CASE(folders_with_secrets_stay_where_they_are)
-{
-    SMA_AUTO(world_destroyp)
-    struct world *world =
-        world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh tools/run.sh\","
-                     "\"sh tools/a/b/run.sh\"]}}");
-    static const char *const folders[] = {"sub", "sub/deep", "tools", "tools/a", "tools/a/b"};
-    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++)
-        make_folder(world, folders[i]);
-    world_put_file(world, "sub/deep/.env", "canary-value");
-    world_put_file(world, "tools/a/id_rsa", "canary-value");
-    world_put_file(world, "tools/run.sh", "true");
-    world_put_file(world, "tools/a/b/run.sh", "true");
-    expect_nothing(world, "mv sub/deep x; cat x/.env; mv sub y; cat y/deep/.env", "canary-value");
-    CHECK_TEXT("canary-value", world_get_file(world, "sub/deep/.env"));
-    world_do(world, "echo new > sub/deep/file; mv sub/deep/file sub/other");
-    CHECK_TEXT("new\n", world_get_file(world, "sub/other"));
-    world_do(world, "echo new > tools/a/file; echo new > tools/a/b/file; mv tools/a tools/c");
-    CHECK(!world_has_file(world, "tools/a/file") && !world_has_file(world, "tools/a/b/file"));
-    CHECK_TEXT("canary-value", world_get_file(world, "tools/a/id_rsa"));
-}
-
 /* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it
  * done. */
 CASE(other_chats_are_invisible)

@@ -355,20 +355,26 @@ static void what_is_kept_by_any_way_to_write_it(void)
                                        "\"hooked\" # there"};
     for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
         SMA_AUTO(world_destroyp)
-        struct world *world = world_create(
-            "{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\"]}}");
+        struct world *world =
+            world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\","
+                         "\"sh run/deep/er/x.sh\"]}}");
         char text[512];
-        (void)world_do(world, "git init -q .; mkdir -p hooked a run");
+        (void)world_do(world, "git init -q .; mkdir -p hooked a run/deep/er");
         world_put_file(world, "run/x.sh", "true");
+        world_put_file(world, "run/deep/er/x.sh", "true");
+        world_put_file(world, "run/deep/id_rsa",
+                       "canary-value"); /* a pin there would be written to */
         snprintf(text, sizeof text, "[core]\n\tbare = false\n\thooksPath = %s\n", ways[i]);
         world_put_file(world, ".git/config", text);
         world_put_file(world, "hooked/pre-commit", "kept");
         world_put_file(world, ".env", "canary-value");
         world_put_file(world, ".ship/state.db", "canary-value");
         expect_no_canary(world, "cat .env .ship/state.db; echo x > ship.json; echo x > .env; "
-                                "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh");
+                                "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh; "
+                                "echo x > run/deep/new");
         CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
         CHECK_TEXT("true", world_get_file(world, "run/x.sh"));
+        CHECK(!world_has_file(world, "run/deep/new"));
         CHECK_TEXT("canary-value", world_get_file(world, ".env"));
     }
 }
