@@ -380,8 +380,8 @@ static void what_is_kept_by_any_way_to_write_it(void)
 }
 
 /* What would run outside of the walls as soon as it is there: packages that npx looks
- * for, hooks, a program of git. The stand-ins go with the last command; what somebody else has put there
- * stays. */
+ * for, hooks, a program of git. The stand-ins go with the last command; what somebody else has put
+ * there stays. */
 static void what_would_run_outside_cannot_come(void)
 {
     static struct sma_decisive items[] = {
