@@ -11,7 +11,7 @@ _shipmyagent() {
         fi
     done
     word=${all[-1]}
-    local commands="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version"
+    local commands="start chat init status page doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version"
     if ((${#all[@]} > 2)) && [[ " $commands " == *" ${all[1]} "* ]]; then
         command=${all[1]} at=2
     fi
@@ -28,6 +28,9 @@ _shipmyagent() {
         verbs="" first=folder second=none ;;
     status)
         options="--json --help" valued=""
+        verbs="" first=folder second=none ;;
+    page)
+        options="--help" valued=""
         verbs="" first=folder second=none ;;
     doctor)
         options="--json --offline --help" valued=""
@@ -100,7 +103,7 @@ _shipmyagent() {
         verbs="bash zsh fish" first=none second=none ;;
     help)
         options="--help" valued=""
-        verbs="start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version" first=words second=none ;;
+        verbs="start chat init status page doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version" first=words second=none ;;
     version)
         options="--help" valued=""
         verbs="" first=none second=none ;;

@@ -48,6 +48,8 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from init' -a '(__fish_comple
 complete -c shipmyagent -n __fish_use_subcommand -a status -d 'what the running service is doing'
 complete -c shipmyagent -n '__fish_seen_subcommand_from status' -l json -d 'the service\'s own answer, as JSON'
 complete -c shipmyagent -n '__fish_seen_subcommand_from status' -a '(__fish_complete_directories)'
+complete -c shipmyagent -n __fish_use_subcommand -a page -d 'print a link that opens the page of the service in FOLDER'
+complete -c shipmyagent -n '__fish_seen_subcommand_from page' -a '(__fish_complete_directories)'
 complete -c shipmyagent -n __fish_use_subcommand -a doctor -d 'look for what is wrong, and say what to do about it'
 complete -c shipmyagent -n '__fish_seen_subcommand_from doctor' -l json -d 'one object: version, errors, warnings, lines of state, name, seen, remedy'
 complete -c shipmyagent -n '__fish_seen_subcommand_from doctor' -l offline -d 'ask nobody: no request to a provider or a platform'
@@ -171,6 +173,6 @@ complete -c shipmyagent -n '__fish_seen_subcommand_from alias' -l print -d 'prin
 complete -c shipmyagent -n __fish_use_subcommand -a completion -d 'what bash, zsh or fish needs to complete commands and their values'
 complete -c shipmyagent -n '__fish_seen_subcommand_from completion; and not __fish_seen_subcommand_from bash zsh fish' -a 'bash zsh fish'
 complete -c shipmyagent -n __fish_use_subcommand -a help -d 'more on one command'
-complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version'
+complete -c shipmyagent -n '__fish_seen_subcommand_from help' -a 'start chat init status page doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version'
 complete -c shipmyagent -n __fish_use_subcommand -a version -d 'which version this is (also --version, -V)'
 complete -c sma -w shipmyagent

@@ -24,6 +24,7 @@ _shipmyagent() {
         'chat:talk to it in the terminal, or in a pipe'
         'init:make a project\: questions, tests, and the first chat'
         'status:what the running service is doing'
+        'page:print a link that opens the page of the service in FOLDER'
         'doctor:look for what is wrong, and say what to do about it'
         'approvals:what waits for somebody'\''s consent; give or refuse it'
         'grants:what is allowed without a question; take it back'
@@ -107,6 +108,10 @@ _shipmyagent() {
     status)
         _arguments '(- *)--help[say what it does]' \
             '--json[the service'\''s own answer, as JSON]' \
+            '1:folder: _shipmyagent_first folder ' \
+            '*:folder:_files -/' ;;
+    page)
+        _arguments '(- *)--help[say what it does]' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;
     doctor)
@@ -275,7 +280,7 @@ _shipmyagent() {
             '1:what: _shipmyagent_first none bash zsh fish' ;;
     help)
         _arguments '(- *)--help[say what it does]' \
-            '1:words: _shipmyagent_first words start chat init status doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version' ;;
+            '1:words: _shipmyagent_first words start chat init status page doctor approvals grants pair why runs logs trace usage compact mcp-serve backup restore export policy skills mcp memory simulate bench chaos alias completion help version' ;;
     version)
         _arguments '(- *)--help[say what it does]' ;;
     esac

@@ -124,6 +124,16 @@ static inline const char *sma_adapter_channel(const struct sma_adapter *adapter)
 {
     return adapter->bot != NULL ? adapter->bot : adapter->ops->channel;
 }
+/** Of the program's own page. */
+static inline bool sma_channel_is_page(struct sma_str channel)
+{
+    return sma_str_is_equal(channel, SMA_STR("web"));
+}
+/** The channel whose adapter serves this one: rooms of the page are the HTTP API's. */
+static inline struct sma_str sma_channel_home(struct sma_str channel)
+{
+    return sma_channel_is_page(channel) ? SMA_STR("api") : channel;
+}
 
 /**
  * Recognise a control command: the first word of text, with or without "@bot" already removed by

@@ -1,6 +1,7 @@
 /* health.c — see health.h. */
 #include "sma/health.h"
 
+#include "sma/news.h"
 #include "sma/text.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ void sma_health_set(const char *part, struct sma_str line)
             memcpy(troubles[i].line, line.ptr, troubles[i].len);
     }
     pthread_mutex_unlock(&lock);
+    sma_news_ring();
 }
 
 size_t sma_health_count(void)

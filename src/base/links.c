@@ -2,6 +2,7 @@
 #include "sma/links.h"
 
 #include "sma/labels.h"
+#include "sma/news.h"
 #include "sma/text.h"
 
 #include <pthread.h>
@@ -53,6 +54,7 @@ static void set_error(struct link *link, int64_t wall_ms, struct sma_str text)
     link->error_len = sma_utf8_cut(text, sizeof link->error);
     memcpy(link->error, text.ptr, link->error_len);
     pthread_mutex_unlock(&lock);
+    sma_news_ring();
 }
 
 /* @return whether that is new */
@@ -63,6 +65,7 @@ static bool set_state(struct link *link, bool state, int64_t wall_ms)
         return false;
     atomic_store_explicit(&link->is_up, state, memory_order_relaxed);
     set(&link->since_ms, wall_ms);
+    sma_news_ring();
     return true;
 }
 
@@ -241,6 +244,7 @@ static void put_shown(struct shown *shown, struct sma_str text)
     if (shown->len > 0)
         memcpy(shown->room, text.ptr, shown->len);
     pthread_mutex_unlock(&lock);
+    sma_news_ring();
 }
 
 static void format_shown(const struct shown *shown, const char *without, struct sma_buf *buf)

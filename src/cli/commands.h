@@ -83,6 +83,7 @@ void sma_cli_command_put_words(struct sma_buf *buf, enum sma_value value, const 
     X(chat)                     \
     X(init)                     \
     X(status)                   \
+    X(page)                     \
     X(doctor)                   \
     X(approvals)                \
     X(grants)                   \

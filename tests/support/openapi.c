@@ -168,6 +168,8 @@ bool openapi_fits(const json_t *schema, const json_t *value, char why[200])
 static bool fits_template(const char *pattern, const char *path)
 {
     while (*pattern != '\0' && *path != '\0') {
+        if (strcmp(pattern, "{file}") == 0)
+            return true; /* all that follows, as "*file" in the table of routes */
         if (*pattern == '{') {
             pattern += strcspn(pattern, "}") + 1;
             size_t len = strcspn(path, "/");

@@ -252,7 +252,8 @@ static void on_run(struct sma_agent *agent, struct sma_msg **msg)
                                       .has_cards = adapter->capabilities.has_cards,
                                       .has_files_elsewhere = agent->has_files_somewhere,
                                       .has_cards_elsewhere = agent->has_cards_somewhere,
-                                      .has_markdown = adapter->capabilities.has_markdown,
+                                      .has_markdown = adapter->capabilities.has_markdown ||
+                                                      sma_channel_is_page(order->route.channel),
                                       .is_stored = adapter->capabilities.is_stored_delivery,
                                       .part_chars_max = adapter->capabilities.part_chars_max,
                                       .wall_ms = sma_ctx_wall(agent->ctx)};

@@ -82,7 +82,8 @@ static SMA_CHECKED enum sma_err remember_person(struct sma_store *store,
                                                 const struct sma_ingress *in)
 {
     const struct sma_route *route = &in->route;
-    if (route->user_name.len == 0 || sma_str_is_equal(route->channel, SMA_STR("api")) ||
+    if (route->user_name.len == 0 ||
+        sma_str_is_equal(sma_channel_home(route->channel), SMA_STR("api")) ||
         sma_store_standing(store, chat, route, in->is_group) == SMA_STANDING_STRANGER)
         return SMA_ERR_OK;
     if (in->display_name.len == 0 && in->handle.len == 0)

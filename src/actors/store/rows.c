@@ -8,9 +8,9 @@
 
 int sma_store_adapter_of(const struct sma_store *store, const struct sma_route *route)
 {
+    struct sma_str home = sma_channel_home(route->channel);
     for (uint32_t i = 0; i < store->adapter_count; i++)
-        if (sma_str_is_equal(sma_str(sma_adapter_channel(store->adapters[i].adapter)),
-                             route->channel))
+        if (sma_str_is_equal(sma_str(sma_adapter_channel(store->adapters[i].adapter)), home))
             return (int)i;
     return -1;
 }

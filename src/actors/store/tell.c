@@ -6,7 +6,7 @@
 bool sma_store_is_channel_quiet(const struct sma_route *route)
 {
     /* Callers of these see the verdict and the progress themselves. */
-    return sma_str_is_equal(route->channel, SMA_STR("api")) ||
+    return sma_str_is_equal(sma_channel_home(route->channel), SMA_STR("api")) ||
            sma_str_is_equal(route->channel, SMA_STR("cli"));
 }
 

@@ -9,6 +9,8 @@
 #include "http_priv.h"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 /* A keyed hash of one length for all tokens; the key is of this load alone. Costs no allocation, as
  * libcrypto's digests do. */
@@ -17,6 +19,21 @@ static void digest_of(const struct http_auth *auth, struct sma_str token,
 {
     for (size_t i = 0; i < HTTP_TOKEN_DIGEST_WORDS; i++)
         digest[i] = sma_siphash(auth->keys[i], token.ptr, token.len);
+}
+
+/* All tokens together: whoever changes one ends what was opened with it. */
+static bool make_session_key(struct http_auth *auth, struct sma_str token, struct sma_str more)
+{
+    static const char name[] = "sessions of pages";
+    uint8_t both[2][32];
+    bool is_made = HMAC(EVP_sha256(), name, sizeof name, (const uint8_t *)token.ptr, token.len,
+                        both[0], NULL) != NULL &&
+                   HMAC(EVP_sha256(), name, sizeof name, (const uint8_t *)more.ptr, more.len,
+                        both[1], NULL) != NULL &&
+                   HMAC(EVP_sha256(), name, sizeof name, both[0], sizeof both, auth->session_key,
+                        NULL) != NULL;
+    OPENSSL_cleanse(both, sizeof both);
+    return is_made;
 }
 
 static void put_name(struct http_auth *auth, size_t index, const char *name)
@@ -44,6 +61,9 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
     enum sma_err err = http_token_file_read(http, &token, error);
     if (err == SMA_ERR_OK)
         digest_of(&auth, sma_buf_str(&token), auth.digests[auth.digest_count++]);
+    if (err == SMA_ERR_OK &&
+        !make_session_key(&auth, sma_buf_str(&token), sma_str(http->config->api_token)))
+        err = sma_fail(error, SMA_ERR_NOMEM, "out of memory for the HTTP adapter");
     if (token.ptr != NULL)
         OPENSSL_cleanse(token.ptr, token.len);
     sma_buf_fini(&token);
@@ -57,7 +77,7 @@ enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error)
 
 /* Digests of equal length, all of them compared, each in constant time: how long it takes tells
  * nothing. */
-static bool is_right(const struct http_auth *auth, struct sma_str token)
+bool http_auth_is_token(const struct http_auth *auth, struct sma_str token)
 {
     uint64_t digest[HTTP_TOKEN_DIGEST_WORDS];
     bool is_known = false;
@@ -76,9 +96,10 @@ bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_req
         struct sma_str scheme = {value.ptr, value.len < 7 ? value.len : 7};
         if (!sma_str_is_equal_nocase(scheme, SMA_STR("bearer ")))
             return false;
-        return is_right(auth, sma_str_trim((struct sma_str){value.ptr + 7, value.len - 7}));
+        return http_auth_is_token(auth,
+                                  sma_str_trim((struct sma_str){value.ptr + 7, value.len - 7}));
     }
-    return request->has_api_token && is_right(auth, request->api_token);
+    return request->has_api_token && http_auth_is_token(auth, request->api_token);
 }
 
 /* Split "name:port" (or "[v6]:port"); *port = 80 when there is none. */

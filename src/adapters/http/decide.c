@@ -226,8 +226,8 @@ static void ask(struct http_conn *conn, const struct sma_decide *facts)
 {
     struct sma_decide decide = *facts;
     decide.route = (struct sma_route){.adapter = (uint8_t)sma_ctx_self(conn->server->ctx),
-                                      .channel = SMA_STR("api"),
-                                      .user_id = SMA_STR("api")};
+                                      .channel = sma_str(conn->is_page ? "web" : "api"),
+                                      .user_id = sma_str(conn->is_page ? "owner" : "api")};
     SMA_AUTO(sma_msg_destroyp) struct sma_msg *msg = sma_msg_make_decide(&decide);
     enum sma_err err =
         msg == NULL ? SMA_ERR_NOMEM : http_ask_store(conn->server, HTTP_ASK_DECIDE, conn, 0, &msg);

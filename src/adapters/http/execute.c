@@ -25,7 +25,14 @@ static void make_message_id(struct sma_http *http, char hex[32])
         hex[2 * i + 1] = digits[byte & 15];
     }
 }
-#define CHAT_KEY_PREFIX "api:chat:"
+/* Whose conversation it is: of a program that has the token, or a room of the page, whose person is
+ * the owner that is signed in, whatever the body says. */
+struct side
+{
+    const char *channel, *prefix, *user; /* user NULL: as the body says */
+};
+static const struct side sides[] = {{"api", "api:chat:", NULL}, {"web", "web:room:", "owner"}};
+#define CHAT_KEY_PREFIX_BYTES 9
 
 /* siphash(user, instructions, and of each attachment its bytes or path and its name): what must be
  * equal under one message id. 0 would mean "not compared". */
@@ -55,17 +62,18 @@ static struct sma_msg *make_ingress(struct http_conn *conn, const struct http_ex
     for (uint32_t i = 0; i < part_count; i++)
         parts[i] = sma_given_part(&files->items[i]);
     struct sma_http *http = conn->server;
-    char chat_key[sizeof CHAT_KEY_PREFIX + SMA_ID_BYTES_MAX] = CHAT_KEY_PREFIX;
-    size_t prefix_len = sizeof CHAT_KEY_PREFIX - 1;
-    memcpy(chat_key + prefix_len, body->chat_id.ptr, body->chat_id.len);
+    const struct side *side = &sides[conn->is_page];
+    char chat_key[CHAT_KEY_PREFIX_BYTES + SMA_ID_BYTES_MAX];
+    memcpy(chat_key, side->prefix, CHAT_KEY_PREFIX_BYTES);
+    memcpy(chat_key + CHAT_KEY_PREFIX_BYTES, body->chat_id.ptr, body->chat_id.len);
     struct sma_str message_id = {conn->message_id, conn->message_id_len};
     enum sma_control control = sma_control_parse(body->instructions);
     struct sma_ingress ingress = {
         .route = {.adapter = (uint8_t)sma_ctx_self(http->ctx),
-                  .channel = SMA_STR("api"),
-                  .chat_key = {chat_key, prefix_len + body->chat_id.len},
+                  .channel = sma_str(side->channel),
+                  .chat_key = {chat_key, CHAT_KEY_PREFIX_BYTES + body->chat_id.len},
                   .chat_id = body->chat_id,
-                  .user_id = body->user_id,
+                  .user_id = side->user == NULL ? body->user_id : sma_str(side->user),
                   .message_id = message_id},
         .event_key = message_id,
         .text = text,

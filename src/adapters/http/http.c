@@ -167,6 +167,8 @@ static enum sma_err http_start(void *state, struct sma_ctx *ctx, struct sma_erro
     if (err == SMA_ERR_OK)
         err = http_auth_load(http, error);
     if (err == SMA_ERR_OK)
+        http_sessions_load(http);
+    if (err == SMA_ERR_OK)
         err = write_service_file(http, error);
     if (err != SMA_ERR_OK) {
         http_server_stop_listening(http);

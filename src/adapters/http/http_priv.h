@@ -110,6 +110,10 @@ enum http_route
     HTTP_ROUTE_OPENAPI,
     HTTP_ROUTE_DELIVERY,
     HTTP_ROUTE_MCP,
+    HTTP_ROUTE_WEB, /* the page's own files */
+    HTTP_ROUTE_SIGN_IN,
+    HTTP_ROUTE_SIGN_IN_CODES,
+    HTTP_ROUTE_SIGN_OUT,
 };
 /* Whose words errors and answers are in. */
 enum http_dialect
@@ -161,6 +165,7 @@ struct http_conn
     enum http_state state;
     uint64_t number, address; /* in order of arrival; whence, see http_room_address */
     bool is_known;            /* has shown the token */
+    bool is_page;             /* this request is of a page that is signed in */
     bool is_refusal;          /* over the connection limit: only ever hears a 503 */
     bool is_reading, is_writing, is_advancing, has_eof;
     bool is_admitted;  /* the head has passed every check */
@@ -243,6 +248,28 @@ struct http_auth
     size_t digest_count;
     char names[4][256]; /* Host values allowed, without port */
     int port;
+    uint8_t session_key[32]; /* of the tokens: a new one ends every session */
+};
+
+#define HTTP_SESSION_COUNT_MAX 32u /* browsers that are signed in; the oldest leaves */
+#define HTTP_CODE_COUNT_MAX 3u
+#define HTTP_CODE_BYTES 32u
+struct http_sessions
+{
+    struct http_session
+    {
+        uint8_t digest[32]; /* of both halves */
+        int64_t made_s;
+    } list[HTTP_SESSION_COUNT_MAX]; /* the oldest first */
+    size_t count;
+    struct
+    {
+        char text[HTTP_CODE_BYTES];
+        uint64_t end_ns; /* 0 = none */
+    } codes[HTTP_CODE_COUNT_MAX];
+    size_t next_code;
+    uint64_t refused_since_ns; /* how many tokens were wrong since */
+    unsigned refused_count;
 };
 
 #define HTTP_PAGE_COUNT_MAX 512
@@ -252,8 +279,10 @@ struct http_pages
     struct sma_ws *ws;       /* made for the first page */
     struct http_page *first; /* open ones */
     size_t count;
-    uv_timer_t timer; /* runs while there are pages */
-    bool has_timer, is_asked;
+    uv_poll_t news;   /* watched while there are pages */
+    uv_timer_t timer; /* runs while somebody is to be told, or asked, later */
+    bool has_timer, is_asked, has_news;
+    uint64_t answered_ns;  /* the store, last */
     unsigned leave_count;  /* times it is looked at again whether all have left */
     uint64_t hash, number; /* of what was told last, without its time */
     struct sma_buf text;
@@ -289,6 +318,7 @@ struct sma_http
     struct http_watch *watches;
     uint32_t free_watch, *watch_buckets, watch_count;
     struct http_auth auth;
+    struct http_sessions sessions;
     struct http_pages pages;
     struct http_openai_talk *talks; /* made for the first */
     uint64_t talk_count;
@@ -337,6 +367,9 @@ bool http_room_make(struct sma_http *http);
  *  may be NULL. */
 void http_respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
                   const char *extra);
+/** The same with other header lines in place of the API's. */
+void http_respond_as(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                     const char *policy, const char *extra);
 /** The same for a file of public/. */
 void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body);
 /** {"success":false,"message":...} (protocols/project.md §4.1). */
@@ -358,6 +391,8 @@ void http_put_event(struct http_conn *conn, const char *name, struct sma_str jso
 /** Read the token's file, or make it; fills http->auth. */
 SMA_CHECKED enum sma_err http_auth_load(struct sma_http *http, struct sma_error *error);
 bool http_auth_has_token(const struct http_auth *auth, const struct sma_http_request *request);
+/** This is one of the tokens. */
+bool http_auth_is_token(const struct http_auth *auth, struct sma_str token);
 bool http_auth_allows_host(const struct http_auth *auth, const struct sma_http_request *request);
 bool http_auth_allows_origin(const struct sma_http_request *request);
 
@@ -472,6 +507,25 @@ void http_feed_progress(struct sma_http *http, uint32_t watch, const struct sma_
 /** What was told is written: the next piece. */
 void http_feed_more(struct http_conn *conn);
 void http_feed_end(struct http_conn *conn, const struct sma_result *result, struct sma_str json);
+
+/* -- sessions.c: pages that are signed in ------------------------------------------------------ */
+/** Read the file of sessions. What cannot be read is nobody's: they sign in again. */
+void http_sessions_load(struct sma_http *http);
+/** The cookie and the page's key of this request belong together and to somebody who is signed in;
+ *  for paths under /api/ alone. */
+bool http_session_opens(const struct sma_http *http, const struct sma_http_request *request);
+/** POST /sign-in, POST /sign-in/codes, POST /api/sign-out */
+void http_sign_in(struct http_conn *conn, const struct sma_http_request *request,
+                  struct sma_str body);
+void http_sign_in_code(struct http_conn *conn, const struct sma_http_request *request);
+void http_sign_out(struct http_conn *conn, const struct sma_http_request *request,
+                   struct sma_str body);
+
+/* -- web.c: the files of the page -------------------------------------------------------------- */
+/** GET /ui/... */
+void http_web(struct http_conn *conn, const struct sma_http_request *request);
+/** Where a person who asks for "/" finds the page. */
+void http_web_lead(struct http_conn *conn);
 
 /* -- tickets.c --------------------------------------------------------------------------------- */
 /** POST /api/tickets */

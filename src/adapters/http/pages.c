@@ -1,6 +1,7 @@
 /*
  * pages.c — GET /ws: a WebSocket on which a page is told what GET /api/status answers, at once and
- * then whenever it has changed, once a second at most. Frames are libwebsockets' (docs/adr/0036);
+ * then whenever it has changed, once a second at most. While nothing changes nobody is woken or
+ * asked: sma/news.h rings. Frames are libwebsockets' (docs/adr/0036);
  * the request has been read, and who may come in decided, like every other.
  *
  * A page that does not read holds one answer, and is told the newest when it has read that.
@@ -8,6 +9,7 @@
 #include "http_priv.h"
 
 #include "sma/clock.h"
+#include "sma/news.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,26 +30,59 @@ struct http_page
 };
 
 /* -- telling ----------------------------------------------------------------------------------- */
-static void tell(struct http_page *page)
+/* false: it is to be told later, since it has just been told something, or does not read. */
+static bool tell(struct http_page *page)
 {
     struct http_pages *pages = &page->server->pages;
-    if (!page->is_open || page->number == pages->number || sma_ws_unsent(page->conn) > 0)
-        return;
+    if (!page->is_open || page->number == pages->number)
+        return true;
     uint64_t now_ns = http_now(page->server);
-    if (page->number > 0 && now_ns - page->told_ns < TELL_MS * UINT64_C(1000000))
-        return; /* the next turn of the timer, or the one behind it */
+    if (sma_ws_unsent(page->conn) > 0 ||
+        (page->number > 0 && now_ns - page->told_ns < TELL_MS * UINT64_C(1000000)))
+        return false;
     if (sma_ws_send(page->conn, sma_buf_str(&pages->text), false) != SMA_ERR_OK)
-        return;
+        return true; /* it is about to be closed */
     page->number = pages->number;
     page->told_ns = now_ns;
+    return true;
+}
+
+static void on_timer(uv_timer_t *timer);
+static void on_news(uv_poll_t *poll, int status, int events);
+
+static void look_later(struct http_pages *pages)
+{
+    if (uv_is_active((uv_handle_t *)&pages->timer) == 0)
+        (void)uv_timer_start(&pages->timer, on_timer, sma_clock_wait_ms(TELL_MS), 0);
 }
 
 static void ask(struct sma_http *http)
 {
+    struct http_pages *pages = &http->pages;
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = sma_msg_make_query(&(struct sma_query){.kind = SMA_QUERY_STATUS});
-    if (msg != NULL && !http->pages.is_asked && !http->is_closing)
-        http->pages.is_asked = http_ask_store(http, HTTP_ASK_PAGES, NULL, 0, &msg) == SMA_ERR_OK;
+    if (pages->is_asked || http->is_closing)
+        return;
+    sma_news_take(); /* what changes from here on is rung again */
+    (void)uv_poll_start(&pages->news, UV_READABLE, on_news); /* a descriptor of ours: cannot fail */
+    pages->has_news = false;
+    pages->is_asked =
+        msg != NULL && http_ask_store(http, HTTP_ASK_PAGES, NULL, 0, &msg) == SMA_ERR_OK;
+    if (!pages->is_asked) {
+        pages->has_news = true;
+        look_later(pages);
+    }
+}
+
+static void tell_all(struct sma_http *http)
+{
+    bool are_told = true;
+    for (struct http_page *page = http->pages.first, *next; page != NULL; page = next) {
+        next = page->next;
+        are_told &= tell(page);
+    }
+    if (!are_told)
+        look_later(&http->pages);
 }
 
 /* The time that the answer was made at is no news. */
@@ -81,15 +116,33 @@ void http_pages_tell(struct sma_http *http, struct sma_str store_json)
         pages->hash = hash;
         pages->number++;
     }
-    for (struct http_page *page = pages->first, *next; page != NULL; page = next) {
-        next = page->next;
-        tell(page);
-    }
+    pages->answered_ns = http_now(http);
+    tell_all(http);
+    if (pages->has_news)
+        look_later(pages);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-    ask(timer->data);
+    struct sma_http *http = timer->data;
+    if (http->pages.has_news)
+        ask(http);
+    else
+        tell_all(http);
+}
+
+static void on_news(uv_poll_t *poll, int status, int events)
+{
+    struct sma_http *http = poll->data;
+    struct http_pages *pages = &http->pages;
+    (void)status;
+    (void)events;
+    (void)uv_poll_stop(poll); /* until it is asked what is new: a busy service rings all the time */
+    pages->has_news = true;
+    if (pages->is_asked || http_now(http) - pages->answered_ns < TELL_MS * UINT64_C(1000000))
+        look_later(pages);
+    else
+        ask(http);
 }
 
 /* -- pages ------------------------------------------------------------------------------------- */
@@ -120,7 +173,11 @@ static void on_closed(void *user, const struct sma_ws_closed *closed)
     if (page->next != NULL)
         page->next->previous = page->previous;
     free(page);
-    if (--pages->count == 0 && pages->leave_count == 0)
+    if (--pages->count > 0)
+        return;
+    sma_news_mute();
+    (void)uv_poll_stop(&pages->news);
+    if (pages->leave_count == 0)
         (void)uv_timer_stop(&pages->timer);
 }
 
@@ -132,12 +189,13 @@ static bool is_ready(struct sma_http *http)
         sma_ctx_log(http->ctx, SMA_LOG_WARN, "http: /ws: %s", error.text);
         return false;
     }
-    if (!pages->has_timer) {
+    int bell = sma_news_open();
+    if (!pages->has_timer && bell >= 0 && uv_poll_init(http->loop, &pages->news, bell) == 0) {
         (void)uv_timer_init(http->loop, &pages->timer); /* cannot fail */
-        pages->timer.data = http;
+        pages->news.data = pages->timer.data = http;
         pages->has_timer = true;
     }
-    return true;
+    return pages->has_timer;
 }
 
 static void adopt(struct sma_http *http, int fd, struct sma_str key, struct sma_str rest)
@@ -159,39 +217,21 @@ static void adopt(struct sma_http *http, int fd, struct sma_str key, struct sma_
     if (page->next != NULL)
         page->next->previous = page;
     pages->first = page;
-    if (pages->count++ == 0)
-        (void)uv_timer_start(&pages->timer, on_timer, sma_clock_wait_ms(TELL_MS),
-                             sma_clock_wait_ms(TELL_MS));
+    pages->count++;
     if (sma_ws_adopt(pages->ws, fd, key, rest, &like, &page->conn) != SMA_ERR_OK)
         on_closed(page, &(struct sma_ws_closed){0});
-}
-
-static struct sma_str header_of(const struct sma_http_request *request, const char *name)
-{
-    struct sma_str left = request->headers;
-    size_t len = strlen(name);
-    while (left.len > 0) {
-        const char *end = memchr(left.ptr, '\n', left.len);
-        size_t line = end == NULL ? left.len : (size_t)(end - left.ptr) + 1;
-        if (line > len && left.ptr[len] == ':' &&
-            sma_str_is_equal_nocase((struct sma_str){left.ptr, len}, sma_str(name)))
-            return sma_str_trim((struct sma_str){left.ptr + len + 1, line - len - 1});
-        left.ptr += line;
-        left.len -= line;
-    }
-    return SMA_STR("");
 }
 
 void http_page_open(struct http_conn *conn, const struct sma_http_request *request)
 {
     struct sma_http *http = conn->server;
-    struct sma_str key = header_of(request, "Sec-WebSocket-Key");
+    struct sma_str key = sma_http_header_get(request, "Sec-WebSocket-Key");
     uv_os_fd_t fd;
     if (request->method != SMA_HTTP_GET || request->content_bytes > 0 ||
         request->has_transfer_encoding ||
-        !sma_http_list_has(header_of(request, "Upgrade"), SMA_STR("websocket")) ||
-        !sma_http_list_has(header_of(request, "Connection"), SMA_STR("upgrade")) ||
-        !sma_str_is_equal(header_of(request, "Sec-WebSocket-Version"), SMA_STR("13")) ||
+        !sma_http_list_has(sma_http_header_get(request, "Upgrade"), SMA_STR("websocket")) ||
+        !sma_http_list_has(sma_http_header_get(request, "Connection"), SMA_STR("upgrade")) ||
+        !sma_str_is_equal(sma_http_header_get(request, "Sec-WebSocket-Version"), SMA_STR("13")) ||
         !sma_ws_is_key(key)) {
         http_respond_error(conn, 426, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
                            "This is a WebSocket: ask for an upgrade");
@@ -244,7 +284,10 @@ void http_pages_stop(struct sma_http *http)
         free(page);
     }
     pages->count = 0;
-    if (pages->has_timer)
+    sma_news_mute();
+    if (pages->has_timer) {
+        uv_close((uv_handle_t *)&pages->news, NULL);
         uv_close((uv_handle_t *)&pages->timer, NULL);
+    }
     sma_buf_fini(&pages->text);
 }

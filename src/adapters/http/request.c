@@ -103,6 +103,8 @@ static bool is_once(struct sma_str name, struct sma_str value, struct sma_http_r
         {"x-api-token", &request->has_api_token, &request->api_token},
         {"idempotency-key", &request->has_idempotency_key, &request->idempotency_key},
         {"x-chat-id", &request->has_chat_id, &request->chat_id},
+        {"cookie", &request->has_cookie, &request->cookie},
+        {"x-page-key", &request->has_page_key, &request->page_key},
         {"last-event-id", &request->has_last_event_id, &request->last_event_id},
         {"access-control-request-method", &request->has_preflight_method,
          &request->preflight_method},
@@ -212,6 +214,22 @@ enum sma_err sma_http_request_parse(struct sma_str bytes, size_t scanned, size_t
     }
     *ret_request = request;
     return SMA_ERR_OK;
+}
+
+struct sma_str sma_http_header_get(const struct sma_http_request *request, const char *name)
+{
+    struct sma_str left = request->headers;
+    size_t len = strlen(name);
+    while (left.len > 0) {
+        const char *end = memchr(left.ptr, '\n', left.len);
+        size_t line = end == NULL ? left.len : (size_t)(end - left.ptr) + 1;
+        if (line > len && left.ptr[len] == ':' &&
+            sma_str_is_equal_nocase((struct sma_str){left.ptr, len}, sma_str(name)))
+            return sma_str_trim((struct sma_str){left.ptr + len + 1, line - len - 1});
+        left.ptr += line;
+        left.len -= line;
+    }
+    return SMA_STR("");
 }
 
 bool sma_http_list_has(struct sma_str list, struct sma_str member)

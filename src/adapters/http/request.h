@@ -26,11 +26,12 @@ struct sma_http_request
     struct sma_str path, query; /* query without '?' */
     struct sma_str headers;     /* all header lines, each with CR LF */
     struct sma_str host, origin, authorization, api_token, accept, prefer;
-    struct sma_str idempotency_key, last_event_id, preflight_method, chat_id;
+    struct sma_str idempotency_key, last_event_id, preflight_method, chat_id, cookie, page_key;
     uint64_t content_bytes; /* of the body; 0 = none */
     size_t head_bytes;      /* up to and including the empty line */
     bool has_host, has_origin, has_authorization, has_api_token;
-    bool has_idempotency_key, has_last_event_id, has_preflight_method, has_chat_id;
+    bool has_idempotency_key, has_last_event_id, has_preflight_method, has_chat_id, has_cookie;
+    bool has_page_key;
     /* is_chunked: the one coding that is read; with another one has_transfer_encoding alone */
     bool has_transfer_encoding, is_chunked, is_keep_alive, expects_continue;
 };
@@ -46,7 +47,9 @@ SMA_CHECKED enum sma_err sma_http_request_parse(struct sma_str bytes, size_t sca
                                                 size_t head_bytes_max,
                                                 struct sma_http_request *ret_request,
                                                 int *ret_status);
-/** Append the decoded text of a part of the path: as above, but '+' is itself. */
+/** The value of the first header of this name; empty: there is none. */
+struct sma_str sma_http_header_get(const struct sma_http_request *request, const char *name);
+/** Append the decoded text of a part of the path: as below, but '+' is itself. */
 SMA_CHECKED enum sma_err sma_http_path_get(struct sma_str part, struct sma_buf *buf);
 /** The value of a header as a string of RFC 8941, or as it stands without quotes; empty, quotes or
  *  backslashes inside are BADINPUT. A slice of it. */

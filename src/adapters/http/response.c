@@ -13,6 +13,10 @@ static const char *reason_of(int status)
         return "Accepted";
     case 204:
         return "No Content";
+    case 302:
+        return "Found";
+    case 304:
+        return "Not Modified";
     case 400:
         return "Bad Request";
     case 401:
@@ -23,6 +27,8 @@ static const char *reason_of(int status)
         return "Not Found";
     case 405:
         return "Method Not Allowed";
+    case 406:
+        return "Not Acceptable";
     case 408:
         return "Request Timeout";
     case 409:
@@ -73,8 +79,8 @@ static const char *reason_of(int status)
     "Cross-Origin-Resource-Policy: cross-origin\r\nReferrer-Policy: no-referrer\r\n" \
     "X-Frame-Options: DENY\r\n"
 
-static void respond(struct http_conn *conn, int status, const char *type, struct sma_str body,
-                    const char *policy, const char *extra)
+void http_respond_as(struct http_conn *conn, int status, const char *type, struct sma_str body,
+                     const char *policy, const char *extra)
 {
     struct sma_buf *out = &conn->out;
     if (status >= 400)
@@ -84,7 +90,7 @@ static void respond(struct http_conn *conn, int status, const char *type, struct
     sma_buf_put_char(out, ' ');
     sma_buf_put_text(out, reason_of(status));
     sma_buf_put_text(out, "\r\n");
-    if (status != 204) {
+    if (status != 204 && status != 304) {
         sma_buf_put_text(out, "Content-Type: ");
         sma_buf_put_text(out, type);
         sma_buf_put_text(out, "\r\nContent-Length: ");
@@ -109,12 +115,12 @@ void http_respond(struct http_conn *conn, int status, const char *type, struct s
     if (conn->guise != NULL)
         conn->guise->respond(conn, status, body);
     else
-        respond(conn, status, type, body, API_POLICY, extra);
+        http_respond_as(conn, status, type, body, API_POLICY, extra);
 }
 
 void http_respond_page(struct http_conn *conn, const char *type, struct sma_str body)
 {
-    respond(conn, 200, type, body, PAGE_POLICY, NULL);
+    http_respond_as(conn, 200, type, body, PAGE_POLICY, NULL);
 }
 
 SMA_PRINTF(4, 0)
@@ -164,7 +170,7 @@ void http_respond_not_found(struct http_conn *conn, struct sma_str path)
 
 void http_respond_empty(struct http_conn *conn, const char *extra)
 {
-    respond(conn, 204, NULL, SMA_STR(""), API_POLICY, extra);
+    http_respond_as(conn, 204, NULL, SMA_STR(""), API_POLICY, extra);
 }
 
 void http_put_stream_head(struct http_conn *conn)

@@ -166,7 +166,8 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
     if (!http_auth_allows_origin(request) && conn->origin_len == 0)
         return refuse(conn, request, 403, NULL,
                       "Requests from pages of another origin are not served");
-    bool has_token = http_auth_has_token(&http->auth, request) ||
+    conn->is_page = conn->origin_len == 0 && http_session_opens(http, request);
+    bool has_token = conn->is_page || http_auth_has_token(&http->auth, request) ||
                      (row != NULL && (row->traits & HTTP_ROUTE_TAKES_TICKET) != 0 &&
                       http_ticket_opens(http, request));
     conn->is_known |= has_token;
@@ -232,8 +233,9 @@ static void respond_metrics(struct http_conn *conn)
     sma_buf_fini(&body);
 }
 
-static void respond_static(struct http_conn *conn, struct sma_str path)
+static void respond_static(struct http_conn *conn, const struct sma_http_request *request)
 {
+    struct sma_str path = request->path;
     size_t which = 0;
     while (!sma_str_is_equal(path, sma_str(statics[which].path)))
         which++;
@@ -245,6 +247,8 @@ static void respond_static(struct http_conn *conn, struct sma_str path)
     else if (err != SMA_ERR_NOTFOUND)
         http_respond_error(conn, 500, NULL, "public/%s cannot be read: %s", statics[which].file,
                            sma_err_text(err));
+    else if (which == 0 && sma_http_list_has(request->accept, SMA_STR("text/html")))
+        http_web_lead(conn); /* a browser; programs get the words of the old one */
     else if (which == 0)
         http_respond(conn, 200, "text/plain; charset=utf-8", SMA_STR("ShipMyAgent Agent Server"),
                      NULL);
@@ -316,6 +320,18 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
     case HTTP_ROUTE_DELIVERY:
         http_query_one(conn, HTTP_ASK_DELIVERY, value);
         return;
+    case HTTP_ROUTE_WEB:
+        http_web(conn, request);
+        return;
+    case HTTP_ROUTE_SIGN_IN:
+        http_sign_in(conn, request, body);
+        return;
+    case HTTP_ROUTE_SIGN_IN_CODES:
+        http_sign_in_code(conn, request);
+        return;
+    case HTTP_ROUTE_SIGN_OUT:
+        http_sign_out(conn, request, body);
+        return;
     case HTTP_ROUTE_TICKETS:
         http_ticket_give(conn, body);
         return;
@@ -333,7 +349,7 @@ void http_route_run(struct http_conn *conn, const struct sma_http_request *reque
         respond_metrics(conn);
         return;
     case HTTP_ROUTE_STATIC:
-        respond_static(conn, request->path);
+        respond_static(conn, request);
         return;
     case HTTP_ROUTE_PAGE:
         http_page_open(conn, request);

@@ -170,10 +170,10 @@ void sma_prompt_put_chat(struct sma_buf *buf, const struct sma_run_order *order,
     put_fact(buf, ", chat key ", route->chat_key);
     put_fact(buf, ", chat id ", route->chat_id);
     put_fact(buf, ", thread ", route->thread_id);
-    if (channel->is_stored)
-        sma_buf_put_text(buf, ". A program takes your text as it is: Markdown only if asked for.");
-    else if (channel->has_markdown)
+    if (channel->has_markdown)
         sma_buf_put_text(buf, ". Simple Markdown is shown as such.");
+    else if (channel->is_stored)
+        sma_buf_put_text(buf, ". A program takes your text as it is: Markdown only if asked for.");
     else
         sma_buf_put_text(buf, ". Markdown is not shown as such: write plain text.");
     if (channel->part_chars_max > 0)

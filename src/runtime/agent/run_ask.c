@@ -79,8 +79,7 @@ bool run_wait_for_model(struct sma_run *run, uint32_t targets, struct sma_str re
     if (ms == 0)
         return false;
     bool tells = ms > TELL_WAIT_MS && !wait.is_told && !run->is_answered &&
-                 !sma_str_is_equal(run->order->route.channel,
-                                   SMA_STR("api")); /* it would stand in the result */
+                 !run->channel.is_stored; /* it would stand in the result */
     wait.count++;
     wait.is_told |= tells;
     wait.reason = (struct sma_str){reason.ptr, sma_utf8_cut(reason, 1000)};

@@ -1,6 +1,8 @@
 /* Opening, closing, the transaction. */
 #include "runtime/chat/state_priv.h"
 
+#include "sma/news.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -90,6 +92,7 @@ static enum sma_err commit(struct sma_state *state, bool is_lazy)
     state->is_in_transaction = false;
     state->is_begun = false;
     sma_state_checkpoint_after_commit(state);
+    sma_news_ring();
     return SMA_ERR_OK;
 }
 

@@ -86,7 +86,7 @@ static enum sma_err check_bot(const struct entry *entry, struct sma_str name)
 
 static enum sma_err check_pattern(const struct entry *entry)
 {
-    static const char *const platforms[] = {"telegram", "feishu", "qq", "api", "cli"};
+    static const char *const platforms[] = {"telegram", "feishu", "qq", "api", "web", "cli"};
     static const char *const kinds[] = {"group", "private", "chat", "c2c", "channel", "dm"};
     const char *pattern = entry->pattern;
     if (pattern[0] == '\0' || strlen(pattern) > PATTERN_BYTES_MAX)

@@ -39,9 +39,9 @@ struct fake_store
     struct held held[HELD_COUNT_MAX];
     unsigned held_count;
     bool is_stopping;
-    atomic_uint accepted_count;
+    atomic_uint accepted_count, status_count;
     pthread_mutex_t newest_lock;
-    char newest_parts[2048], newest_text[401];
+    char newest_parts[2048], newest_text[401], newest_from[200];
 };
 struct fake_platform
 {
@@ -154,6 +154,9 @@ static void note_newest(struct fake_store *store, const struct sma_ingress *in)
                                 "%u %s %s %s\n", in->parts[i].kind, in->parts[i].path.ptr,
                                 in->parts[i].name.ptr, in->parts[i].mime.ptr);
     snprintf(store->newest_text, sizeof store->newest_text, "%s", in->text.ptr);
+    snprintf(store->newest_from, sizeof store->newest_from, "%.*s %.*s %.*s",
+             (int)in->route.channel.len, in->route.channel.ptr, (int)in->route.chat_key.len,
+             in->route.chat_key.ptr, (int)in->route.user_id.len, in->route.user_id.ptr);
     pthread_mutex_unlock(&store->newest_lock);
 }
 
@@ -234,10 +237,12 @@ static void on_await(struct fake_store *store, struct sma_msg *msg, struct sma_c
     }
 }
 
-static void on_query(struct sma_msg *msg, struct sma_ctx *ctx)
+static void on_query(struct fake_store *store, struct sma_msg *msg, struct sma_ctx *ctx)
 {
     const struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
     char json[1200];
+    if (query->kind == SMA_QUERY_STATUS)
+        atomic_fetch_add(&store->status_count, 1);
     if (query->kind == SMA_QUERY_STATUS)
         snprintf(json, sizeof json, "{\"queue\":7,\"runs\":{\"parked\":3}}");
     else if (query->kind == SMA_QUERY_APPROVALS)
@@ -304,7 +309,7 @@ static void store_handle(void *state, struct sma_msg **msg, struct sma_ctx *ctx)
         on_await(store, *msg, ctx);
         break;
     case SMA_MSG_QUERY:
-        on_query(*msg, ctx);
+        on_query(store, *msg, ctx);
         break;
     case SMA_MSG_DECIDE:
         on_decide(*msg, ctx);
@@ -493,6 +498,8 @@ static void destroy(struct harness *harness)
     CHECK(access(path, F_OK) != 0); /* removed by the adapter */
     snprintf(path, sizeof path, "%s/api-token", harness->state_dir);
     (void)unlink(path);
+    snprintf(path, sizeof path, "%s/page-sessions", harness->state_dir);
+    (void)unlink(path);
     snprintf(path, sizeof path, "%s/public/index.html", harness->dir);
     (void)unlink(path);
     snprintf(path, sizeof path, "%s/public", harness->dir);
@@ -579,6 +586,19 @@ void harness_newest(struct harness *harness, char parts[2048], char text[401])
     memcpy(parts, store->newest_parts, sizeof store->newest_parts);
     memcpy(text, store->newest_text, sizeof store->newest_text);
     pthread_mutex_unlock(&store->newest_lock);
+}
+
+void harness_newest_from(struct harness *harness, char from[200])
+{
+    struct fake_store *store = &harness->store;
+    pthread_mutex_lock(&store->newest_lock);
+    memcpy(from, store->newest_from, sizeof store->newest_from);
+    pthread_mutex_unlock(&store->newest_lock);
+}
+
+unsigned harness_status_count(const struct harness *harness)
+{
+    return atomic_load(&((struct harness *)harness)->store.status_count);
 }
 
 unsigned harness_webhook_count(const struct harness *harness)

@@ -65,6 +65,10 @@ unsigned harness_accepted_count(const struct harness *harness);
 /** The parts of the newest of them: "<kind> <path> <name> <type>\n" each. Its text: at most 400
  *  bytes. */
 void harness_newest(struct harness *harness, char parts[2048], char text[401]);
+/** Its channel, chat key and person, with blanks between. */
+void harness_newest_from(struct harness *harness, char from[200]);
+/** How often the fake store was asked for its status. */
+unsigned harness_status_count(const struct harness *harness);
 
 struct reply
 {

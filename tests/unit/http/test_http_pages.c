@@ -109,8 +109,17 @@ CASE(the_status_comes_at_once_and_when_it_changes)
     sma_link_error("telegram", 1700000000000, SMA_STR("second trouble"));
     expect_status(fd, "second trouble");
     CHECK(sma_sys_real()->now_ns(NULL) - before >= 900000000u); /* once a second at most */
+    wait_ms(1100); /* what was rung while it was asked is asked for once more */
+    unsigned asked = harness_status_count(harness);
     struct pollfd waits = {.fd = fd, .events = POLLIN};
-    CHECK_INT(0, poll(&waits, 1, 2500)); /* nothing changes: nothing is said */
+    CHECK_INT(0, poll(&waits, 1, 2500));             /* nothing changes: nothing is said */
+    CHECK_INT(asked, harness_status_count(harness)); /* nor is anybody asked */
+    for (int i = 0; i < 200; i++) { /* a busy service is asked once a second at most */
+        sma_link_error("telegram", 1700000000000 + i, SMA_STR("third trouble"));
+        wait_ms(5);
+    }
+    CHECK(harness_status_count(harness) - asked <= 25); /* the test clock is quicker */
+    expect_status(fd, "third trouble");
     (void)close(fd);
 }
 
