@@ -52,7 +52,7 @@ static void on_news(uv_poll_t *poll, int status, int events);
 
 static void look_later(struct http_pages *pages)
 {
-    if (uv_is_active((uv_handle_t *)&pages->timer) == 0)
+    if (pages->count > 0 && uv_is_active((uv_handle_t *)&pages->timer) == 0)
         (void)uv_timer_start(&pages->timer, on_timer, sma_clock_wait_ms(TELL_MS), 0);
 }
 
@@ -61,8 +61,10 @@ static void ask(struct sma_http *http)
     struct http_pages *pages = &http->pages;
     SMA_AUTO(sma_msg_destroyp)
     struct sma_msg *msg = sma_msg_make_query(&(struct sma_query){.kind = SMA_QUERY_STATUS});
-    if (pages->is_asked || http->is_closing)
+    if (pages->is_asked || http->is_closing) {
+        pages->has_news = true; /* the answer under way may be older than who asks now */
         return;
+    }
     sma_news_take(); /* what changes from here on is rung again */
     (void)uv_poll_start(&pages->news, UV_READABLE, on_news); /* a descriptor of ours: cannot fail */
     pages->has_news = false;

@@ -39,7 +39,7 @@ struct fake_store
     struct held held[HELD_COUNT_MAX];
     unsigned held_count;
     bool is_stopping;
-    atomic_uint accepted_count, status_count;
+    atomic_uint accepted_count, status_count, status_ms;
     pthread_mutex_t newest_lock;
     char newest_parts[2048], newest_text[401], newest_from[200];
 };
@@ -241,8 +241,10 @@ static void on_query(struct fake_store *store, struct sma_msg *msg, struct sma_c
 {
     const struct sma_query *query = SMA_MSG_BODY(msg, struct sma_query);
     char json[1200];
-    if (query->kind == SMA_QUERY_STATUS)
+    if (query->kind == SMA_QUERY_STATUS) {
         atomic_fetch_add(&store->status_count, 1);
+        wait_ms(atomic_load(&store->status_ms));
+    }
     if (query->kind == SMA_QUERY_STATUS)
         snprintf(json, sizeof json, "{\"queue\":7,\"runs\":{\"parked\":3}}");
     else if (query->kind == SMA_QUERY_APPROVALS)
@@ -599,6 +601,11 @@ void harness_newest_from(struct harness *harness, char from[200])
 unsigned harness_status_count(const struct harness *harness)
 {
     return atomic_load(&((struct harness *)harness)->store.status_count);
+}
+
+void harness_slow_status(struct harness *harness, unsigned ms)
+{
+    atomic_store(&harness->store.status_ms, ms);
 }
 
 unsigned harness_webhook_count(const struct harness *harness)

@@ -69,6 +69,8 @@ void harness_newest(struct harness *harness, char parts[2048], char text[401]);
 void harness_newest_from(struct harness *harness, char from[200]);
 /** How often the fake store was asked for its status. */
 unsigned harness_status_count(const struct harness *harness);
+/** From now on it takes the fake store so long to answer that. */
+void harness_slow_status(struct harness *harness, unsigned ms);
 
 struct reply
 {

@@ -182,6 +182,19 @@ CASE(what_a_page_says_is_read_and_leads_nowhere)
     (void)close(fd);
 }
 
+/* The store's answer to the page before may be on its way: what changes behind it is told. */
+CASE(a_page_that_comes_right_behind_another_misses_nothing)
+{
+    harness_slow_status(harness, 200);
+    (void)close(open_page());
+    int fd = open_page();
+    expect_status(fd, "\"store\":");
+    sma_link_error("telegram", 1700000000000, SMA_STR("behind another"));
+    expect_status(fd, "behind another");
+    harness_slow_status(harness, 0);
+    (void)close(fd);
+}
+
 /* Browsers mask; a program that does not is let in by its token, and says nothing that counts. */
 CASE(a_frame_without_a_mask_is_taken_like_one_with)
 {
