@@ -9,6 +9,7 @@ export interface Status {
   pendingApprovalsCount: number;
   llm: { provider: string; model: string };
   platforms: Record<string, Link>;
+  latency?: Record<string, { count: number; p50Ms: number; p99Ms: number }>;
   models: Record<string, Link & { state: string; lastAnswerAt?: string }>;
   store: {
     project: { name: string };
@@ -17,6 +18,7 @@ export interface Status {
     runs: { open: number; answered: number; failed: number; waitingForModel: number };
     troubles?: { name: string; what: string; remedy: string }[];
     usageToday?: Usage;
+    budgets?: { total?: { tokens?: { day?: { used: number; limit?: number } } } };
   };
 }
 interface Link {

@@ -5,7 +5,7 @@ import { begin, isLost, isSignedIn, signOut, status, watch } from "./api.ts";
 import { Chat } from "./chat/chat.tsx";
 import { loadRooms, rooms, titleOf, type Room } from "./chat/rooms.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { fresh, go, newRoom, path } from "./parts.tsx";
+import { fresh, go, newRoom, notice, path } from "./parts.tsx";
 import { SignIn } from "./sign_in.tsx";
 import { places, viewOf } from "./views/places.tsx";
 import { lang, setLanguage, t } from "./words.ts";
@@ -182,6 +182,9 @@ function App() {
           </div>
         )}
         {isSignedIn.value && <View />}
+        <div class="notice-bar" role="status">
+          {notice.value}
+        </div>
       </div>
       <Tabs />
     </>

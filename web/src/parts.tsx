@@ -61,6 +61,15 @@ export function span(ms?: number) {
   return ms < 3600000 ? Math.round(ms / 60000) + " min" : (ms / 3600000).toFixed(1) + " h";
 }
 
+/** Said at the edge of the page for a while. */
+export const notice = signal("");
+let noticeEnd = 0;
+export function tell(text: string) {
+  notice.value = text;
+  clearTimeout(noticeEnd);
+  noticeEnd = setTimeout(() => (notice.value = ""), 8000);
+}
+
 /** What `load` gives, asked again when `on` changes; the error is a sentence to show. */
 export function useLoaded<T>(load: () => Promise<T>, on: unknown[]) {
   const [value, setValue] = useState<T | null>(null), [error, setError] = useState("");

@@ -112,7 +112,7 @@ export class World {
       d.dismiss();
     });
     tab.on("console", m => {
-      const isCut = /ERR_CONNECTION_REFUSED|WebSocket|status of 4\d\d|INCOMPLETE|RESET|EMPTY/;
+      const isCut = /ERR_CONNECTION_REFUSED|ERR_INTERNET_DISC|WebSocket|status of 4\d\d|INCOMPLETE|RESET|EMPTY/;
       if (m.type() === "error" && !isCut.test(m.text())) note("console: " + m.text());
     });
     tab.on("request", r => {

@@ -1,10 +1,11 @@
 // One conversation: what was said, what is being said, what waits for consent.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { del, status } from "../api.ts";
+import { del, get, status } from "../api.ts";
 import { Icon } from "../icons.tsx";
 import { Copy, day, settle, time, Trouble, uuid } from "../parts.tsx";
 import { Markdown } from "../text/markdown.tsx";
 import { t } from "../words.ts";
+import { Ask, type Approval } from "./ask.tsx";
 import { Composer } from "./composer.tsx";
 import { deliver, forget, live, resume, type Answer, type Sending } from "./live.ts";
 import { history, loadRooms, nameRoom, titleOf, type Line } from "./rooms.ts";
@@ -14,15 +15,21 @@ const windowLines = 60, linesMax = 200;
 export function Chat({ chatKey }: { chatKey: string }) {
   const isRoom = chatKey.startsWith("web:room:"), at = live(chatKey);
   const [lines, setLines] = useState<Line[] | null>(null), [limit, setLimit] = useState(windowLines);
+  const [asks, setAsks] = useState<Approval[]>([]);
   const [trouble, setTrouble] = useState(""), [isBelow, setBelow] = useState(false);
   const box = useRef<HTMLDivElement>(null), wanted = useRef(0);
 
   // What is asked for last counts; an answer of before is old.
+  const again = () => load();
   async function load(ended?: string) {
     const turn = ++wanted.current;
     try {
-      const all = await history(chatKey, limit);
+      const [all, waiting] = await Promise.all([
+        history(chatKey, limit),
+        get<{ approvals: Approval[] }>("/api/approvals?chatKey=" + encodeURIComponent(chatKey)),
+      ]);
       if (turn !== wanted.current && !ended) return;
+      setAsks(waiting.approvals);
       const known = new Set(all.map(l => l.messageId));
       at.value = { ...at.value, sending: at.value.sending.filter(s => !known.has(s.messageId)) };
       if (ended) forget(chatKey, ended);
@@ -84,7 +91,7 @@ export function Chat({ chatKey }: { chatKey: string }) {
       </header>
       <div class="scroll" ref={box} onScroll={look} tabIndex={-1}>
         <div class="thread">
-          <Trouble text={trouble} again={load} />
+          <Trouble text={trouble} again={again} />
           {lines === null && !trouble && <p class="muted">{t("loading")}</p>}
           {isEmpty && (
             <div class="empty">
@@ -102,6 +109,9 @@ export function Chat({ chatKey }: { chatKey: string }) {
           ))}
           {at.value.sending.map(m => (
             <Unsent key={m.messageId} message={m} again={() => deliver(chatKey, m, end)} />
+          ))}
+          {asks.map(a => (
+            <Ask key={a.id} ask={a} done={again} />
           ))}
           {answer && <Growing answer={answer} />}
           <div class="foot" />
