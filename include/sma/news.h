@@ -1,6 +1,7 @@
 /*
- * news.h — a bell for whoever shows how things stand: rung by any thread when something has changed
- * that GET /api/status tells, heard by the one thread that listens. Rings between two looks are one.
+ * news.h — a bell for whoever shows how things stand: rung by any thread when something has
+ * changed that GET /api/status tells, heard by the one thread that listens. Rings between two looks
+ * are one.
  *
  * It carries nothing, so that ringing costs one load while nobody listens, and one write of eight
  * bytes a look otherwise. Whoever hears it asks.

@@ -7,8 +7,9 @@ import puppeteer from "puppeteer-core";
 
 const build = process.env.BUILD;
 const program = build + "/src/cli/shipmyagent";
-const simulator = build + "/src/libexec/shipmyagent/simulate-model";
+const simulators = build + "/src/libexec/shipmyagent/simulate-";
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const botToken = "7001234567:AAE-fake_token_of_the_test_bot_00001"; // the simulator's
 const deadline = 60000; // of anything that is waited for
 
 export async function until(what, look) {
@@ -37,16 +38,20 @@ function run(path, args, cwd) {
 export class World {
   faults = []; // errors of pages, requests to other hosts, what a policy stopped
   children = [];
-  async open(more = {}) {
+  async simulate(name, ...args) {
+    const child = run(simulators + name, args, this.folder);
+    this.children.push(child);
+    return (await until(name, () => child.said.match(/PORT (\d+)/)))[1];
+  }
+  async open({ hasTelegram = false } = {}) {
     this.folder = mkdtempSync(tmpdir() + "/sma-page-");
     this.project = this.folder + "/project";
-    const model = run(simulator, ["--key", "k"], this.folder);
-    this.children.push(model);
-    const [, port] = await until("a model", () => model.said.match(/PORT (\d+)/));
+    const port = await this.simulate("model", "--key", "k");
+    if (hasTelegram) this.telegram = await this.simulate("telegram");
     mkdirSync(this.project + "/docs", { recursive: true });
     writeFileSync(this.project + "/Agent.md", "You help.\n");
     writeFileSync(this.project + "/docs/tides.md", "# Tides\n\nHours are local time.\n");
-    writeFileSync(this.project + "/.env", "LLM_API_KEY=k\n");
+    writeFileSync(this.project + "/.env", `LLM_API_KEY=k\nTELEGRAM_BOT_TOKEN=${botToken}\n`);
     chmodSync(this.project + "/.env", 0o600);
     const config = {
       name: "harbour",
@@ -58,7 +63,15 @@ export class World {
         apiKey: "${LLM_API_KEY}",
       },
       permissions: { write_repo: { paths: ["docs/**"], requiresApproval: true } },
-      ...more,
+      ...(hasTelegram && {
+        adapters: {
+          telegram: {
+            enabled: true,
+            botToken: "${TELEGRAM_BOT_TOKEN}",
+            apiRoot: "http://127.0.0.1:" + this.telegram,
+          },
+        },
+      }),
     };
     writeFileSync(this.project + "/ship.json", JSON.stringify(config));
     await this.start();
@@ -99,6 +112,11 @@ export class World {
       body: body && JSON.stringify(body),
     });
     return answer.json();
+  }
+  /** A command to the simulated Telegram: simulators/README.md. */
+  async onTelegram(command) {
+    const url = `http://127.0.0.1:${this.telegram}/control`;
+    return (await fetch(url, { method: "POST", body: JSON.stringify(command) })).json();
   }
   /** A new tab; whatever goes wrong in it is a fault. */
   async tab(size = { width: 1280, height: 800 }) {

@@ -3,10 +3,10 @@
  *
  * Who can run `shipmyagent page` has the token, and gets a code that opens one session: once, and
  * within two minutes. A session has two halves. A cookie alone is sent to every port of its host,
- * so to the servers of other accounts of the machine, too; storage of a page is of its origin alone,
- * and may be read by whatever script ever runs there. So one half is a cookie that no script reads,
- * the other one is kept by the page and sent as a header, which no other site can make a browser
- * send. Neither is of any use without the other.
+ * so to the servers of other accounts of the machine, too; storage of a page is of its origin
+ * alone, and may be read by whatever script ever runs there. So one half is a cookie that no script
+ * reads, the other one is kept by the page and sent as a header, which no other site can make a
+ * browser send. Neither is of any use without the other.
  *
  * What is kept is a digest of both, made with a key of the tokens, in .ship/page-sessions: it
  * survives a restart, a new token ends every session, and whoever reads the file has nothing.

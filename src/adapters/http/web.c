@@ -20,13 +20,13 @@
 /* Names have a hash of what they hold; the one that names them is asked for each time. */
 #define FILE_HEADERS \
     SHARED_HEADERS   \
-        "Cache-Control: public, max-age=31536000, immutable\r\nContent-Encoding: gzip\r\n"
+    "Cache-Control: public, max-age=31536000, immutable\r\nContent-Encoding: gzip\r\n"
 #define INDEX_HEADERS SHARED_HEADERS "Cache-Control: no-cache\r\nContent-Encoding: gzip\r\n"
 
 /* The first word behind /ui/ of addresses that the page itself makes something of. An unknown one
  * stays a 404, so that a mistake does not become a page. */
 static const char *const places[] = {"",      "chat",   "now",   "runs", "approvals",
-                                     "chats", "people", "usage", "logs", "settings"};
+                                     "chats", "people", "usage", "logs"};
 
 static bool is_place(struct sma_str name)
 {

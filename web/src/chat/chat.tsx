@@ -8,12 +8,12 @@ import { t } from "../words.ts";
 import { Ask, type Approval } from "./ask.tsx";
 import { Composer } from "./composer.tsx";
 import { deliver, forget, live, resume, type Answer, type Sending } from "./live.ts";
-import { history, loadRooms, nameRoom, titleOf, type Line } from "./rooms.ts";
+import { history, isRoom, loadRooms, nameRoom, titleOf, type Line } from "./rooms.ts";
 
 const windowLines = 60, linesMax = 200;
 
 export function Chat({ chatKey }: { chatKey: string }) {
-  const isRoom = chatKey.startsWith("web:room:"), at = live(chatKey);
+  const isMine = isRoom(chatKey), at = live(chatKey);
   const [lines, setLines] = useState<Line[] | null>(null), [limit, setLimit] = useState(windowLines);
   const [asks, setAsks] = useState<Approval[]>([]);
   const [trouble, setTrouble] = useState(""), [isBelow, setBelow] = useState(false);
@@ -75,7 +75,7 @@ export function Chat({ chatKey }: { chatKey: string }) {
     };
     wasShown.current = true;
     at.value = { ...at.value, sending: [...at.value.sending, message] };
-    if (isRoom) nameRoom(chatKey, text || files[0].name);
+    if (isMine) nameRoom(chatKey, text || files[0].name);
     settle(chatKey);
     requestAnimationFrame(() => {
       const all = box.current?.querySelectorAll(".turn.user");
@@ -95,8 +95,8 @@ export function Chat({ chatKey }: { chatKey: string }) {
           {lines === null && !trouble && <p class="muted">{t("loading")}</p>}
           {isEmpty && (
             <div class="empty">
-              <h2>{isRoom ? t("empty") : titleOf(chatKey)}</h2>
-              <p>{t(isRoom ? "emptySub" : "emptyThere")}</p>
+              <h2>{isMine ? t("empty") : titleOf(chatKey)}</h2>
+              <p>{t(isMine ? "emptySub" : "emptyThere")}</p>
             </div>
           )}
           {lines && lines.length >= limit && limit < linesMax && (
@@ -127,10 +127,10 @@ export function Chat({ chatKey }: { chatKey: string }) {
           <Icon name="down" />
         </button>
       )}
-      {!isRoom && <p class="hint">{t("asBot")}</p>}
+      {!isMine && <p class="hint">{t("asBot")}</p>}
       <Composer
         room={chatKey}
-        takesFiles={isRoom}
+        takesFiles={isMine}
         send={send}
         stop={answer ? () => del("/api/runs/" + answer.runId) : undefined}
       />

@@ -1,6 +1,7 @@
 // The conversations: rooms of this page and chats of every platform, with a line to know them by.
 import { signal } from "@preact/signals";
 import { get } from "../api.ts";
+import { t } from "../words.ts";
 
 export interface Room {
   chatKey: string;
@@ -19,6 +20,7 @@ export interface Line {
   messageId?: string;
   meta?: { notice?: unknown; runId?: string };
 }
+export const isRoom = (chatKey: string) => chatKey.startsWith("web:room:");
 export const rooms = signal<Room[]>([]);
 /** What a room is called here: the first words that were said in it, or the newest. */
 export const titles = signal<Record<string, string>>({});
@@ -32,7 +34,8 @@ export function nameRoom(chatKey: string, text: string) {
   localStorage.setItem(name, JSON.stringify(begun));
   titles.value = { ...titles.value, ...begun };
 }
-export const titleOf = (chatKey: string) => titles.value[chatKey] ?? chatKey.split(":").pop() ?? "";
+export const titleOf = (chatKey: string) =>
+  titles.value[chatKey] ?? (isRoom(chatKey) ? t("newRoom") : (chatKey.split(":").pop() ?? ""));
 
 export const history = (chatKey: string, limit: number) =>
   get<Line[] | { error: string }>(

@@ -24,7 +24,7 @@ export function Now() {
             s.llm.model,
             `${t("up")} ${span(s.store.uptimeMs)}`,
             `${s.store.runs.answered} ${t("answered")}`,
-            `${s.store.runs.failed} ${t("failed")}`,
+            `${s.store.runs.failed} ${t("failures")}`,
           ].join(" · ")}
         </p>
       </header>

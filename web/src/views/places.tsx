@@ -29,6 +29,20 @@ export const places: Place[] = [
     isTab: true,
     load: () => import("./approvals.tsx").then(m => m.Approvals),
   },
+  { name: "chats", to: "/ui/chats", key: "c", load: () => import("./chats.tsx").then(m => m.Chats) },
+  {
+    name: "people",
+    to: "/ui/people",
+    key: "p",
+    load: () => import("./people.tsx").then(m => m.PeopleView),
+  },
+  {
+    name: "usage",
+    to: "/ui/usage",
+    key: "u",
+    load: () => import("./usage.tsx").then(m => m.UsageView),
+  },
+  { name: "logs", to: "/ui/logs", key: "l", load: () => import("./logs.tsx").then(m => m.Logs) },
 ];
 const loaded = new Map<string, View>();
 
