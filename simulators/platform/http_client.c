@@ -69,7 +69,7 @@ static bool grow(char **bytes, size_t *room)
  * none. */
 static struct http_answer read_answer(int fd)
 {
-    struct http_answer none = {0, NULL, 0};
+    struct http_answer none = {0};
     char *bytes = NULL;
     size_t len = 0, room = 0;
     bool is_at_end = false;
@@ -87,9 +87,13 @@ static struct http_answer read_answer(int fd)
         if (end != NULL && (is_whole || (is_at_end && want < 0)) &&
             sscanf(bytes, "HTTP/1.%*d %d", &status) == 1) {
             size_t body_len = is_whole ? (size_t)want : len - (size_t)(end + 4 - bytes);
+            struct http_answer answer = {.status = status, .body = bytes, .len = body_len};
+            const char *cookie = strstr(bytes, "\r\nSet-Cookie: ");
+            if (cookie != NULL && cookie < end)
+                (void)sscanf(cookie + 14, "%159[^\r]", answer.cookie);
             memmove(bytes, end + 4, body_len);
             bytes[body_len] = '\0';
-            return (struct http_answer){status, bytes, body_len};
+            return answer;
         }
         if (is_at_end)
             break;
@@ -100,7 +104,7 @@ static struct http_answer read_answer(int fd)
 
 struct http_answer http_exchange(const struct http_request *request)
 {
-    struct http_answer answer = {0, NULL, 0};
+    struct http_answer answer = {0};
     int fd = connect_to(request->port, request->timeout_ms);
     if (fd < 0)
         return answer;

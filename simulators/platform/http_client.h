@@ -12,6 +12,7 @@ struct http_answer
     int status; /* 0: no complete answer came */
     char *body; /* malloc'ed, NUL-terminated; NULL when status is 0 */
     size_t len;
+    char cookie[160]; /* what Set-Cookie says; "" = it is not there */
 };
 struct http_request
 {

@@ -421,6 +421,80 @@ static void a_restart_finishes_what_was_accepted(void)
     world_stop(&world);
 }
 
+/* -- the page --------------------------------------------------------------------------------- */
+/* Header lines of a page that is signed in; `session` is what it was given: cookie and key. */
+static void page_lines(int port, char session[2][65], char lines[256])
+{
+    snprintf(lines, 256, HTTP_AS_STRANGER "Cookie: sma-%d=%s\r\nX-Page-Key: %s\r\n", port,
+             session[0], session[1]);
+}
+
+static void sign_in(int port, char session[2][65])
+{
+    char body[128];
+    struct http_answer answer = http_ask(port, "/sign-in/codes", "", "{}", 20000);
+    json_t *root = talk_json(&answer);
+    snprintf(body, sizeof body, "{\"code\":\"%s\"}", talk_text(root, "code"));
+    json_decref(root);
+    http_answer_fini(&answer);
+    answer = http_ask(port, "/sign-in", HTTP_AS_STRANGER, body, 20000);
+    CHECK_INT(200, answer.status);
+    root = talk_json(&answer);
+    CHECK_INT(1, sscanf(answer.cookie, "sma-%*d=%64[0-9a-f];", session[0]));
+    snprintf(session[1], 65, "%s", talk_text(root, "key"));
+    json_decref(root);
+    http_answer_fini(&answer);
+}
+
+static void page_says(int port, const char *lines, const char *text, const char *expected)
+{
+    char *body = talk_body("r1", text, text);
+    struct http_answer answer = http_ask(port, "/api/execute", lines, body, 20000);
+    CHECK_INT(200, answer.status);
+    json_t *root = talk_json(&answer);
+    CHECK_TEXT(expected, talk_text(root, "output"));
+    json_decref(root);
+    http_answer_fini(&answer);
+    free(body);
+}
+
+/* Its session, its room and what waits in it are there again, and the room is no platform's that is
+ * not configured. */
+static void a_room_of_the_page_outlives_a_restart(void)
+{
+    struct world world = {.may_prefix_move = true};
+    char session[2][65], lines[256], run_id[32];
+    world_start(&world, binary, fake_model, LLM, "");
+    sign_in(world.service.port, session);
+    page_lines(world.service.port, session, lines);
+    page_says(world.service.port, lines, "one", "You said: one");
+    char *body = talk_body("r1", "p-2", "[[fault:silence ms=60000]] interrupted");
+    char more[300];
+    snprintf(more, sizeof more, "%s" ASYNC, lines);
+    struct http_answer answer = http_ask(world.service.port, "/api/execute", more, body, 20000);
+    CHECK_INT(202, answer.status);
+    json_t *root = talk_json(&answer);
+    snprintf(run_id, sizeof run_id, "%s", talk_text(root, "runId"));
+    json_decref(root);
+    http_answer_fini(&answer);
+    free(body);
+    wait_asked(&world, "model.log", "interrupted");
+    CHECK_INT(0, service_stop(&world.service));
+    service_start(&world.service, binary, &world.folder);
+    page_lines(world.service.port, session, lines);
+    expect_run(world.service.port, run_id, "done", "]] interrupted");
+    page_says(world.service.port, lines, "three", "You said: three");
+    answer = http_ask(world.service.port, "/api/status", lines, NULL, 20000);
+    CHECK_INT(200, answer.status);
+    CHECK(strstr(answer.body, "\"waitingForPlatform\":[]") != NULL);
+    http_answer_fini(&answer);
+    char *history = folder_read(&world.folder, ".ship/chats/web%3Aroom%3Ar1.jsonl");
+    CHECK_INT(3, count_lines(history, "\"channel\":\"web\",\"chatId\":\"r1\",\"chatKey\":"
+                                      "\"web:room:r1\",\"userId\":\"owner\""));
+    free(history);
+    world_stop(&world);
+}
+
 /* -- tokens, configuration --------------------------------------------------------------------- */
 static void another_address_needs_the_token(void)
 {
@@ -643,6 +717,7 @@ int main(int argc, char **argv)
     RUN(a_full_chat_says_so);
     RUN(collected_messages_are_answered_together);
     RUN(a_restart_finishes_what_was_accepted);
+    RUN(a_room_of_the_page_outlives_a_restart);
     RUN(another_address_needs_the_token);
     RUN(what_was_warned_of_at_start_stands_in_the_log);
     RUN(hangup_reads_the_configuration_anew);

@@ -5,7 +5,7 @@ import { begin, isLost, isSignedIn, signOut, status, watch } from "./api.ts";
 import { Chat } from "./chat/chat.tsx";
 import { loadRooms, rooms, titleOf, type Room } from "./chat/rooms.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { fresh, go, newRoom, notice, path } from "./parts.tsx";
+import { chatPath, decoded, fresh, go, newRoom, notice, path } from "./parts.tsx";
 import { SignIn } from "./sign_in.tsx";
 import { places, viewOf } from "./views/places.tsx";
 import { lang, setLanguage, t } from "./words.ts";
@@ -86,7 +86,7 @@ function Rooms({ title, list }: { title: string; list: Room[] }) {
     <section>
       <h2>{title}</h2>
       {list.map(r => (
-        <Link key={r.chatKey} to={"/ui/chat/" + r.chatKey} class="room">
+        <Link key={r.chatKey} to={chatPath(r.chatKey)} class="room">
           <span class="title">{titleOf(r.chatKey)}</span>
           {r.approvals > 0 ? (
             <Badge count={r.approvals} />
@@ -131,7 +131,7 @@ function Tabs() {
 function View() {
   const chat = path.value.match(/^\/ui\/chat\/(.+)$/);
   if (chat) {
-    const chatKey = decodeURIComponent(chat[1]);
+    const chatKey = decoded(chat[1]);
     return <Chat key={chatKey} chatKey={chatKey} />;
   }
   if (path.value === "/ui/") return <Chat key={fresh.value} chatKey={fresh.value} />;

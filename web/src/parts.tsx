@@ -12,6 +12,17 @@ export function go(to: string) {
   history.pushState(null, "", to);
   path.value = to;
 }
+/** The address of a chat; its key may hold anything. */
+export const chatPath = (chatKey: string) =>
+  "/ui/chat/" + encodeURI(chatKey).replace(/[?#]/g, encodeURIComponent);
+/** What an address says, however somebody has written it. */
+export function decoded(text: string) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 export const newRoom = () => "web:room:" + uuid();
 /** crypto.randomUUID is not there on an address without TLS that is not this machine. */
 export function uuid() {
@@ -25,7 +36,7 @@ export const fresh = signal(newRoom());
 // What is said in it gives it one.
 export function settle(chatKey: string) {
   if (path.value !== "/ui/" || fresh.value !== chatKey) return;
-  history.replaceState(null, "", "/ui/chat/" + chatKey);
+  history.replaceState(null, "", chatPath(chatKey));
   path.value = location.pathname;
   fresh.value = newRoom();
 }

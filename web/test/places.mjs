@@ -50,6 +50,15 @@ await inWorld(async world => {
   await seen(tab, ".turn.agent", "The harbour is closed today.");
   check("the bot says what is written here", true);
 
+  const odd = "100% ?#/ü";
+  await world.api("/api/execute", { instructions: "[[plain]] odd", chatId: odd });
+  await place("chats");
+  await seen(tab, ".room", "odd");
+  await tab.$$eval(".room", all => all.find(e => e.textContent.includes("odd")).click());
+  await seen(tab, ".turn.agent", "odd");
+  await tab.reload();
+  check("a chat may be called anything", await seen(tab, ".turn.agent", "odd"));
+
   // 4 usage and logs
   await place("usage");
   await seen(tab, "td", "telegram");

@@ -254,6 +254,7 @@ struct http_auth
 #define HTTP_SESSION_COUNT_MAX 32u /* browsers that are signed in; the oldest leaves */
 #define HTTP_CODE_COUNT_MAX 3u
 #define HTTP_CODE_BYTES 32u
+#define HTTP_SIGN_IN_BYTES_MAX 8192u /* of a body that anybody may send */
 struct http_sessions
 {
     struct http_session
@@ -268,8 +269,8 @@ struct http_sessions
         uint64_t end_ns; /* 0 = none */
     } codes[HTTP_CODE_COUNT_MAX];
     size_t next_code;
-    uint64_t refused_since_ns; /* how many tokens were wrong since */
-    unsigned refused_count;
+    uint64_t refused_since_ns; /* how many tokens, and of tokens and codes, were wrong since */
+    unsigned refused_tokens, refused_count;
 };
 
 #define HTTP_PAGE_COUNT_MAX 512
@@ -438,6 +439,8 @@ void http_report_when_done(struct sma_http *http);
 void http_page_open(struct http_conn *conn, const struct sma_http_request *request);
 /** The store has answered: tell the pages what is new. */
 void http_pages_tell(struct sma_http *http, struct sma_str store_json);
+/** End every page; who may still come in comes again. */
+void http_pages_end(struct sma_http *http);
 /** Say goodbye to all. */
 void http_pages_leave(struct sma_http *http);
 void http_pages_stop(struct sma_http *http);

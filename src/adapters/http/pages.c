@@ -19,6 +19,7 @@
 #define LEAVE_MS 5
 #define LEAVE_MS_MAX 500
 #define CLOSE_GOING_AWAY 1001
+#define CLOSE_POLICY 1008
 
 struct http_page
 {
@@ -260,6 +261,13 @@ static void on_leaving(uv_timer_t *timer)
     http->pages.leave_count = 0;
     (void)uv_timer_stop(timer);
     http_report_when_done(http);
+}
+
+void http_pages_end(struct sma_http *http)
+{
+    for (struct http_page *page = http->pages.first; page != NULL; page = page->next)
+        if (page->conn != NULL)
+            sma_ws_end(page->conn, CLOSE_POLICY);
 }
 
 /* Close frames need some turns of the loop, of a page that reads. */

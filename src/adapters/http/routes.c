@@ -191,7 +191,9 @@ bool http_route_admit(struct http_conn *conn, const struct sma_http_request *req
                 "Too many callers are waiting for results: use Prefer: respond-async or try again");
     }
     return admit_body(conn, request,
-                      is_message ? SMA_HTTP_EXECUTE_BYTES_MAX : SMA_HTTP_BODY_BYTES_MAX);
+                      is_message                    ? SMA_HTTP_EXECUTE_BYTES_MAX
+                      : route == HTTP_ROUTE_SIGN_IN ? HTTP_SIGN_IN_BYTES_MAX
+                                                    : SMA_HTTP_BODY_BYTES_MAX);
 }
 
 /* -- answers at once --------------------------------------------------------------------------- */

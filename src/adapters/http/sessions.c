@@ -195,9 +195,23 @@ static bool may_try_token(struct sma_http *http)
     struct http_sessions *sessions = &http->sessions;
     if (http_now(http) - sessions->refused_since_ns >= 60 * SMA_NS_PER_S) {
         sessions->refused_since_ns = http_now(http);
-        sessions->refused_count = 0;
+        sessions->refused_tokens = sessions->refused_count = 0;
     }
-    return sessions->refused_count < REFUSED_MAX;
+    return sessions->refused_tokens < REFUSED_MAX;
+}
+
+static void refuse(struct http_conn *conn, bool is_token)
+{
+    struct http_sessions *sessions = &conn->server->sessions;
+    sessions->refused_tokens += is_token;
+    if (sessions->refused_count++ < REFUSED_MAX) /* anybody can make these lines */
+        sma_ctx_log(conn->server->ctx, SMA_LOG_WARN, "a page was not let in: wrong %s",
+                    is_token ? "token" : "code");
+    http_respond_error(conn, 401, NULL,
+                       is_token
+                           ? "This is not the token; it stands in .ship/api-token of the project"
+                           : "This link was used, or is older than two minutes: run "
+                             "`shipmyagent page` for a new one");
 }
 
 /* -- in and out -------------------------------------------------------------------------------- */
@@ -239,25 +253,18 @@ void http_sign_in(struct http_conn *conn, const struct sma_http_request *request
                    json_object_size(root) == 1;
     struct sma_str code = is_form ? sma_json_str(root, "code") : SMA_STR("");
     struct sma_str token = is_form ? sma_json_str(root, "token") : SMA_STR("");
+    bool may_try = may_try_token(http);
     if (conn->origin_len > 0)
         http_respond_error(conn, 403, NULL, "Only the page of this service signs in here");
     else if (code.len == 0 && token.len == 0)
         http_respond_error(conn, 400, NULL, "Send {\"code\": \"...\"} or {\"token\": \"...\"}");
-    else if (token.len > 0 && !may_try_token(http))
+    else if (!may_try && token.len > 0)
         http_respond_error(conn, 429, "Retry-After: 60\r\n",
                            "Too many wrong tokens: wait a minute, or run `shipmyagent page`");
     else if (token.len > 0 ? http_auth_is_token(&http->auth, token) : take_code(http, code))
         open_session(conn, request);
-    else {
-        http->sessions.refused_count += token.len > 0;
-        sma_ctx_log(http->ctx, SMA_LOG_WARN, "a page was not let in: wrong %s",
-                    token.len > 0 ? "token" : "code");
-        http_respond_error(
-            conn, 401, NULL,
-            token.len > 0 ? "This is not the token; it stands in .ship/api-token of the project"
-                          : "This link was used, or is older than two minutes: run "
-                            "`shipmyagent page` for a new one");
-    }
+    else
+        refuse(conn, token.len > 0);
 }
 
 void http_sign_out(struct http_conn *conn, const struct sma_http_request *request,
@@ -270,9 +277,12 @@ void http_sign_out(struct http_conn *conn, const struct sma_http_request *reques
     size_t place = find(http, request);
     bool is_everywhere = sma_json_load(body, &root) == SMA_ERR_OK &&
                          json_is_true(json_object_get(root, "everywhere"));
-    if (is_everywhere)
+    if (is_everywhere) { /* what they have opened and can open ends with them */
         sessions->count = 0;
-    else if (place < sessions->count)
+        http->sys->random_bytes(http->sys->self, http->auth.ticket_keys,
+                                sizeof http->auth.ticket_keys);
+        http_pages_end(http);
+    } else if (place < sessions->count)
         memmove(&sessions->list[place], &sessions->list[place + 1],
                 (--sessions->count - place) * sizeof *sessions->list);
     if (!save(http)) { /* else it would come back with the next start */

@@ -193,8 +193,42 @@ CASE(wrong_tokens_are_few_and_lock_nobody_out)
                                          "{\"token\":\"" TOKEN "\",\"code\":\"a\"}"};
     for (size_t i = 0; i < SMA_COUNT_OF(bodies); i++)
         CHECK_INT(400, request_status(harness, "POST /sign-in", "", bodies[i]));
+    char large[8300];
+    memset(large, ' ', sizeof large);
+    large[8193] = '\0';
+    CHECK_INT(413, request_status(harness, "POST /sign-in", "", large));
+    large[8192] = '\0';
+    CHECK_INT(400, request_status(harness, "POST /sign-in", "", large));
     CHECK_INT(403, request_status(harness, "POST /sign-in", "Origin: http://friend.example\r\n",
                                   "{\"token\":\"" TOKEN "\"}"));
+}
+
+/* Signing out everywhere also ends what the sessions have opened: tickets, and pages of /ws. */
+CASE(signing_out_everywhere_leaves_nothing_open)
+{
+    SMA_AUTO(harness_stopp) struct harness *harness = start();
+    struct session session = open_session(harness);
+    char url[200], text[600];
+    struct reply reply =
+        request_once(harness, "POST /api/tickets", session.both, "{\"path\":\"/ws\"}");
+    CHECK_INT(200, reply.status);
+    take(reply.body, "\"url\":\"", "\"", url, sizeof url);
+    reply_free(&reply);
+    int fd = client_connect(harness);
+    snprintf(text, sizeof text,
+             "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\n"
+             "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+             "Sec-WebSocket-Version: 13\r\n\r\n",
+             url, harness_port(harness));
+    client_text(fd, text);
+    free(client_read_until(fd, "\"store\":"));
+    CHECK_INT(200,
+              request_status(harness, "POST /api/sign-out", session.both, "{\"everywhere\":true}"));
+    free(client_read_until(fd, "\x88\x02\x03\xf0")); /* 1008 */
+    CHECK(client_is_closed(fd));
+    close(fd);
+    snprintf(text, sizeof text, "GET %s", url);
+    CHECK_INT(401, request_status(harness, text, "", NULL));
 }
 
 CASE(a_session_ends)

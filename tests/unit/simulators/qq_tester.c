@@ -30,7 +30,7 @@ void qq_stop(void)
 
 static struct http_answer read_answer(int fd)
 {
-    struct http_answer none = {0, NULL, 0};
+    struct http_answer none = {0};
     char *bytes = calloc(1, ANSWER_BYTES_MAX + 1), *end = NULL;
     size_t len = 0;
     ssize_t got = 1;
@@ -40,7 +40,8 @@ static struct http_answer read_answer(int fd)
         const char *length = strstr(bytes, "Content-Length: ");
         size_t want = length == NULL ? 0 : strtoul(length + 16, NULL, 10);
         if (end != NULL && len >= (size_t)(end + 4 - bytes) + want) {
-            struct http_answer answer = {(int)strtol(bytes + 9, NULL, 10), bytes, want};
+            struct http_answer answer = {
+                .status = (int)strtol(bytes + 9, NULL, 10), .body = bytes, .len = want};
             memmove(bytes, end + 4, want);
             bytes[want] = '\0';
             return answer;

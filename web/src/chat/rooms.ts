@@ -26,7 +26,12 @@ export const rooms = signal<Room[]>([]);
 export const titles = signal<Record<string, string>>({});
 
 const name = "sma-titles", kept = 200;
-let begun: Record<string, string> = JSON.parse(localStorage.getItem(name) ?? "{}");
+let begun: Record<string, string> = {};
+try {
+  begun = JSON.parse(localStorage.getItem(name) ?? "{}");
+} catch {
+  localStorage.removeItem(name);
+}
 titles.value = begun;
 export function nameRoom(chatKey: string, text: string) {
   if (begun[chatKey]) return;

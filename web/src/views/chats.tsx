@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { status } from "../api.ts";
 import { loadRooms, rooms, titleOf } from "../chat/rooms.ts";
-import { go, moment, Trouble, useLoaded } from "../parts.tsx";
+import { chatPath, go, moment, Trouble, useLoaded } from "../parts.tsx";
 import { t } from "../words.ts";
 
 export function Chats() {
@@ -27,9 +27,9 @@ export function Chats() {
         <table class="rows">
           <tbody>
             {list.map(r => (
-              <tr key={r.chatKey} onClick={() => go("/ui/chat/" + r.chatKey)}>
+              <tr key={r.chatKey} onClick={() => go(chatPath(r.chatKey))}>
                 <td class="wide">
-                  <a href={"/ui/chat/" + r.chatKey} onClick={e => e.preventDefault()}>
+                  <a href={chatPath(r.chatKey)} onClick={e => e.preventDefault()}>
                     {titleOf(r.chatKey)}
                   </a>
                 </td>

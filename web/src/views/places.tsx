@@ -2,7 +2,7 @@
 // when somebody goes there.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Trouble } from "../parts.tsx";
+import { decoded, Trouble } from "../parts.tsx";
 import { t, type Word } from "../words.ts";
 
 type View = ComponentType<{ rest: string }>;
@@ -69,7 +69,7 @@ function Loaded({ place, rest }: { place: Place; rest: string }) {
 export function viewOf(path: string) {
   for (const place of places)
     if (path === place.to || path.startsWith(place.to + "/")) {
-      const rest = decodeURIComponent(path.slice(place.to.length + 1));
+      const rest = decoded(path.slice(place.to.length + 1));
       return <Loaded key={place.name} place={place} rest={rest} />;
     }
   return (

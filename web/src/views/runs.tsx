@@ -1,7 +1,7 @@
 // Runs: which there are, and the life of one: where its time went, and why it did not answer.
 import { useState } from "preact/hooks";
 import { del, get, status, type Usage } from "../api.ts";
-import { go, many, moment, span, Trouble, useLoaded } from "../parts.tsx";
+import { chatPath, go, many, moment, span, Trouble, useLoaded } from "../parts.tsx";
 import { t, type Word } from "../words.ts";
 
 export interface Run {
@@ -21,6 +21,7 @@ export interface Run {
 interface Stage {
   stage: string;
   at?: string;
+  atUs?: number;
   outcome?: string;
   ms?: number;
   tool?: string;
@@ -167,7 +168,7 @@ function One({ runId }: { runId: string }) {
           </p>
           <p>
             {run.chatKey && (
-              <button type="button" class="link" onClick={() => go("/ui/chat/" + run.chatKey)}>
+              <button type="button" class="link" onClick={() => go(chatPath(run.chatKey!))}>
                 {t("openChat")}
               </button>
             )}{" "}
@@ -195,8 +196,10 @@ function One({ runId }: { runId: string }) {
 // Each stage under the one before it; a bar is as long as its part of the longest.
 function Line({ stages }: { stages: Stage[] }) {
   const longest = Math.max(1, ...stages.map(s => s.ms ?? s.waitMs ?? 0));
+  const begun = stages[0]?.atUs ?? 0;
   const facts = (s: Stage) =>
     [
+      s.atUs !== undefined && "+" + span((s.atUs - begun) / 1000),
       s.target,
       s.firstTokenMs !== undefined && `${t("firstToken")} ${span(s.firstTokenMs)}`,
       s.input !== undefined &&
