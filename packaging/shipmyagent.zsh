@@ -68,7 +68,7 @@ _shipmyagent() {
             '(-h --host)'{-h+,--host=}'[address to listen on (default\: start.host, else 127.0.0.1);]:text: ' \
             '--provider=[use this provider instead of llm.provider (e.g. offline)]:words:(anthropic openai custom deepseek moonshot qwen zhipu gemini openrouter ollama offline)' \
             '--sandbox=[how commands run where ship.json does not say (permissions.exec_shell.sandbox);]:words:(auto require)' \
-            '--interactive-web=-[accepted for old scripts; there is no such page]::words:(true false)' \
+            '--interactive-web=-[accepted for old scripts; the page is always there\: `shipmyagent page`]::words:(true false)' \
             '--interactive-port=[likewise]:text: ' \
             '1:folder: _shipmyagent_first folder ' \
             '*:folder:_files -/' ;;

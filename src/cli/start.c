@@ -21,7 +21,7 @@ static int parse_port(const char *text, int *ret_port)
     return 0;
 }
 
-/* Old scripts give these. There is no such page: their form is checked, and it is said. */
+/* Old scripts give these. The page is on the port of the API: their form is checked, and said. */
 static int check_interactive(int option, const char *text)
 {
     bool is_wanted = true;
@@ -139,7 +139,7 @@ static const struct sma_cli_command_option OPTIONS[] = {
      "how commands run where ship.json does not say (permissions.exec_shell.sandbox);\n"
      "require: no start without a working sandbox (default: auto)"},
     {"interactive-web", 'w', false, SMA_VALUE_BOOL, "true|false", "BOOL",
-     "accepted for old scripts; there is no such page"},
+     "accepted for old scripts; the page is always there: `shipmyagent page`"},
     {"interactive-port", 'i', false, SMA_VALUE_TEXT, NULL, "PORT", "likewise"},
     {.name = NULL},
 };

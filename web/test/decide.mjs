@@ -18,6 +18,7 @@ await inWorld(async world => {
   await other.goto(world.base + "/ui/approvals");
   await seen(other, ".ask .command", "made.txt");
   check("it waits in the chat and in the list", true);
+  check("and is asked once", !(await tab.$(".turn.notice")));
   await tab.bringToFront();
   check("the side counts it", await tab.waitForSelector(".places .badge"));
   await press(tab, "Allow once");

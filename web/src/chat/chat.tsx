@@ -83,6 +83,10 @@ export function Chat({ chatKey }: { chatKey: string }) {
     });
     await deliver(chatKey, message, end);
   }
+  // The words of a question that is still open: the question itself stands below.
+  const isOpenQuestion = (line: Line) =>
+    !!line.meta?.notice && asks.some(a => a.items.some(i => line.text.includes(i.title)));
+  const shown = lines?.filter(line => !isOpenQuestion(line));
   const answer = at.value.answer, isEmpty = lines?.length === 0 && count === 0 && !answer;
   return (
     <main class={"chat" + (isEmpty ? " is-empty" : "")}>
@@ -104,8 +108,8 @@ export function Chat({ chatKey }: { chatKey: string }) {
               {t("earlier")}
             </button>
           )}
-          {lines?.map((line, i) => (
-            <Turn key={line.messageId ?? line.ts + line.role} line={line} before={lines[i - 1]} />
+          {shown?.map((line, i) => (
+            <Turn key={(line.messageId ?? line.ts) + line.role} line={line} before={shown[i - 1]} />
           ))}
           {at.value.sending.map(m => (
             <Unsent key={m.messageId} message={m} again={() => deliver(chatKey, m, end)} />
