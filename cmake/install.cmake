@@ -32,6 +32,7 @@ install(FILES packaging/shipmyagent.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fi
 # The documents in their folders, so that the links between them lead somewhere.
 file(GLOB documents CONFIGURE_DEPENDS *.md)
 install(FILES ${documents} LICENSE packaging/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES web/dist/LICENSES.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME page-licenses.txt) # of its parts
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES packaging/grafana.json DESTINATION ${CMAKE_INSTALL_DATADIR}/shipmyagent)
 
