@@ -8,7 +8,7 @@ const turns = tab => tab.$$eval(".turn", all => all.map(e => e.className));
 await inWorld(async world => {
   const tab = await world.signedIn();
   // 1 piece by piece, and nothing moves under the reader
-  await say(tab, "[[plain]] [[fault:drip bytes=60 ms=40]]\n\n# A long answer\n\n" + long.join("\n"));
+  await say(tab, "[[plain]] [[fault:drip bytes=60 ms=300]]\n\n# A long answer\n\n" + long.join("\n"));
   await tab.waitForSelector(".live .md");
   const early = await tab.$eval(".live .md", e => e.textContent.length);
   const top = await tab.$eval(".scroll", e => e.scrollTop);
@@ -27,7 +27,7 @@ await inWorld(async world => {
   check("the person is the owner", lines[0].channel === "web" && lines[0].userId === "owner");
 
   // 3 the service is killed in the middle of an answer, and comes again
-  await say(tab, "[[plain]] [[fault:drip bytes=40 ms=60]]\n\nsecond\n\n" + long.join("\n"));
+  await say(tab, "[[plain]] [[fault:drip bytes=60 ms=200]]\n\nsecond\n\n" + long.join("\n"));
   await tab.waitForSelector(".live .md");
   await world.stop("SIGKILL");
   await tab.waitForSelector(".lost");
@@ -40,7 +40,7 @@ await inWorld(async world => {
   check("the message was one", (await turns(tab)).filter(c => c.includes("user")).length === 2);
 
   // 4 stop
-  await say(tab, "[[plain]] [[fault:drip bytes=20 ms=100]]\n\nthird\n\n" + long.join("\n"));
+  await say(tab, "[[plain]] [[fault:drip bytes=20 ms=150]]\n\nthird\n\n" + long.join("\n"));
   await tab.waitForSelector(".live .md");
   await tab.click('button[aria-label="Stop"]');
   await tab.waitForFunction(() => !document.querySelector(".live"), { polling: 30 });
