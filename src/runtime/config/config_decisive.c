@@ -105,9 +105,9 @@ static void add_hooks(const struct including *including, const char *value)
 {
     const char *home = getenv("HOME");
     char named[PATH_MAX], path[2 * PATH_MAX];
-    bool is_of_home = strncmp(value, "~/", 2) == 0 && home != NULL;
     if (sma_secret_files_value(value, named) == 0)
         return;
+    bool is_of_home = strncmp(named, "~/", 2) == 0 && home != NULL;
     const char *folder = is_of_home ? home : named[0] == '/' ? "" : including->tree;
     (void)snprintf(path, sizeof path, "%s%s%s", folder, folder[0] == '\0' ? "" : "/",
                    named + 2 * is_of_home);

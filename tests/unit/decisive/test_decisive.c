@@ -487,6 +487,7 @@ CASE(what_git_settings_name_is_the_owners)
                 {"data/app.db", FREE},
                 {"src/a.c", FREE},
                 {"real/hook", OWNER},
+                {"home/hooks/pre-push", OWNER},
                 {"src/go.sh", OWNER},
                 {"my hooks/pre-push", OWNER},
                 {"sub/hooked/pre-commit", OWNER},
@@ -511,8 +512,10 @@ CASE(what_git_settings_name_is_the_owners)
              "[remote \"o\"]\n\turl = https://h/r.git\n[include]\n\tpath = ../tools/more\n"
              "[branch \"main\"]\n\tmerge = refs/heads/main\n"
              "[alias]\n\tlog = \"!git log data ./data/\"\n\tgo = !cd src && `./go.sh`\n"
-             "[core]\n\thooksPath = \"my hooks\" ; there\n",
+             "[core]\n\thooksPath = \"my hooks\" ; there\n\thooksPath = ~/home/hooks\n",
              project.dir);
+    SMA_AUTO(sma_freep) char *home = strdup(getenv("HOME") == NULL ? "/" : getenv("HOME"));
+    CHECK_INT(0, setenv("HOME", project.dir, 1));
     project_put(&project, "src/a.c", "x");
     project_put(&project, "src/go.sh", "x");
     project_put(&project, "real/hook", "x");
@@ -531,6 +534,7 @@ CASE(what_git_settings_name_is_the_owners)
     snprintf(text, sizeof text, "[core] hookspath=\"%s/abs\"\n", project.dir);
     project_put(&project, "tools/more", text);
     SMA_AUTO(sma_config_destroyp) struct sma_config *config = load(&project);
+    CHECK_INT(0, setenv("HOME", home, 1));
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         int found = (int)sma_decisive_judge(config, sma_str(rows[i].path), &why);
         if (found != rows[i].found)
@@ -571,6 +575,18 @@ CASE(packages_that_come_later_are_a_change)
     project_put(&project, ".npmrc", SMA_DECISIVE_STAND_IN);
     project_put(&project, "node_modules/.bin/box", "evil\n");
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
+}
+
+/* uv makes its venv at the first start. */
+CASE(packages_that_a_program_makes_are_no_change)
+{
+    static const char entry[] =
+        OUT "\"command\":\"uv\",\"args\":[\"--directory\",\"tools\",\"run\",\"srv.py\"]";
+    SMA_AUTO(project_close) struct project project;
+    begin(&project);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    project_put(&project, "tools/.venv/pyvenv.cfg", "");
+    CHECK_INT(SMA_PROGRAM_SAME, look(&project, entry, ""));
 }
 
 /* Whoever looks for packages before it fetches any: they are the owner's, also before they come. */
