@@ -314,6 +314,7 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     await_box(&world, "error", "shipmyagent mcp accept box");
     say_code(&world, ANN, ANN, "reject", first);
     chat_expect(&world, ANN, "\"box\" is not started. To accept it after all");
+    platform_settle(&world); /* the card says so, too */
     CHECK_INT(0, (int)chat_count(&world, ANN, "MCP server \"box\" is not started"));
 
     write_server(&world.world.folder, "tools/srv.sh", "echo second > escaped\n");
@@ -336,6 +337,7 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     approval_press_for(&world, ANN, ANN, id, "Approve", "Accepted: \"box\"");
     await_box(&world, "connected", ""); /* by itself */
     expect_file(&world, "escaped", "third", true);
+    platform_settle(&world);
     CHECK_INT(3, (int)chat_count(&world, ANN, "Accepted: \"box\"")); /* the word, and two cards */
     platform_world_stop(&world);
 }

@@ -4,7 +4,6 @@
  */
 #include "world.h"
 
-#include "runtime/decisive/decisive.h"
 #include "runtime/exec/sandbox.h"
 #include "sma/metrics.h"
 
