@@ -4,6 +4,7 @@
  */
 #include "world.h"
 
+#include "runtime/decisive/decisive.h"
 #include "runtime/exec/sandbox.h"
 #include "sma/metrics.h"
 
