@@ -102,7 +102,9 @@ void mcp_seen_put(struct sma_mcp *mcp)
         sma_buf_put_json_member(&json, "type",
                                 sma_str(sma_mcp_transport_name(server->config->transport)));
         bool is_doubtful = server->is_doubtful && server->state == SMA_MCP_CONNECTED;
-        enum sma_mcp_state state = is_doubtful ? SMA_MCP_CONNECTING : server->state;
+        bool is_not_told = server->state == SMA_MCP_CONNECTED && told->state != SMA_MCP_CONNECTED;
+        /* whoever reads "connected" and writes a message finds its tools in that run */
+        enum sma_mcp_state state = is_doubtful || is_not_told ? SMA_MCP_CONNECTING : server->state;
         sma_buf_put_json_member(&json, "state", sma_str(sma_mcp_state_name(state)));
         sma_buf_put_json_number(&json, "tools", told->tool_count);
         if (told->dropped_count > 0)
