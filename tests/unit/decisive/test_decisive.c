@@ -577,7 +577,7 @@ CASE(packages_that_come_later_are_a_change)
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
 }
 
-/* A folder that is named but not there yet has none; the record knows that it was looked for them. */
+/* A folder that is named but not there yet has none; the record knows that they were looked for. */
 CASE(packages_of_a_folder_that_comes_later_are_a_change)
 {
     static const char entry[] =

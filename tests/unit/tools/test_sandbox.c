@@ -462,12 +462,12 @@ CASE(what_git_includes_is_not_written)
     CHECK_TEXT("1", world_member(world, record, "stdout"));
     record = world_do(world, "git worktree add w >log 2>&1; ls w");
     CHECK_TEXT("a.txt", world_member(world, record, "stdout"));
-
     /* what no mount can keep: then nothing but .git is written */
     items[1].path = "nowhere/settings";
-    record = world_do(world, "echo fine > .git/index; mkdir nowhere; echo x > nowhere/settings");
+    items[2].is_setting = false; /* a program that they name */
+    record = world_do(world, "echo fine > .git/index; mkdir nowhere; echo x > .git/own");
     CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
-    CHECK(!world_has_file(world, "nowhere"));
+    CHECK(!world_has_file(world, "nowhere") && !world_has_file(world, ".git/own"));
     CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
     items[1].path = ".git/nowhere/settings";
     record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
