@@ -676,6 +676,7 @@ CASE(who_runs_the_project_with_more_is_told)
          "keys of its own"},
         {OUT "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "without walls"},
         {NET "\"command\":\"uvx\",\"args\":[\"box\"]", NULL},
+        {NET "\"command\":\"mcp-files\",\"args\":[\".\",\"data\"]", NULL},
         {NET "\"command\":\"/usr/bin/python3\",\"args\":[\"/opt/srv.py\"]", NULL},
         {"\"env\":{\"TZ\":\"UTC\"},\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
         {"\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
