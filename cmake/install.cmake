@@ -69,8 +69,9 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # libwebsockets opens its plugin for libuv by itself: no linker sees it
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "ca-certificates, libedit2, libwebsockets-evlib-uv, passwd, util-linux")
-# The user that the unit runs as.
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/packaging/postinst)
+# The user that the unit runs as; services end with their program, and a purge leaves none.
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/packaging/postinst
+    ${CMAKE_CURRENT_SOURCE_DIR}/packaging/prerm ${CMAKE_CURRENT_SOURCE_DIR}/packaging/postrm)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "bubblewrap")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "shipmyagent-simulators, libarchive-tools")

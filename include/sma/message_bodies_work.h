@@ -26,6 +26,7 @@ BODY(sma_tool_ask)
     /* CHECK, web_fetch and web_search, as struct sma_egress of runtime/web/egress.h: */
     FIELD(bool, has_read)                    /* contents of the project came into the session */
     FIELD(uint32_t, leaving_bytes)           /* of the model's own making in this call */
+    FIELD(uint32_t, leaving_weight)          /* ... those that look like data for more (egress.h) */
     FIELD(uint32_t, left_bytes)
     FIELD(uint32_t, left_listed_bytes)
     TEXT(skills) /* exec_shell: folders of the skills that this run has loaded, a line each */

@@ -32,6 +32,9 @@ void AnnotateIgnoreReadsEnd(const char *file, int line);
 #endif
 
 #define NET_READY_COUNT_MAX 64 /* sockets served in one turn of the loop */
+/* libuv before 1.45 runs a timer that is due again in the same turn, as long as it is: while more
+ * comes than is read, libcurl says "now" each time, and nothing else would ever have its turn. */
+#define TURN_FIRED_COUNT_MAX 2
 #define NET_MAGIC 0x6e657400u
 #define MS 1000000u
 
@@ -55,6 +58,8 @@ void net_arm(struct sma_net *net)
         uv_update_time(sma_ctx_loop(net->ctx));
         wait_ms = (due_ns - now_ns + MS - 1) / MS +
                   1; /* libuv cuts the present to whole ms: never early */
+    } else if (net->turn_fired_count >= TURN_FIRED_COUNT_MAX) {
+        wait_ms = 1;
     }
     SMA_ASSERT(uv_timer_start(&net->timer, on_due, sma_clock_wait_ms(wait_ms), 0) == 0);
 }
@@ -95,7 +100,9 @@ static void act(struct sma_net *net, curl_socket_t fd, int events)
 static void on_due(uv_timer_t *timer)
 {
     struct sma_net *net = timer->data;
-    uint64_t now_ns = sma_ctx_now(net->ctx);
+    uint64_t now_ns = sma_ctx_now(net->ctx), turn_ms = uv_now(sma_ctx_loop(net->ctx));
+    net->turn_fired_count = turn_ms == net->turn_ms ? net->turn_fired_count + 1 : 0;
+    net->turn_ms = turn_ms;
     net->armed_ns = UINT64_MAX;
     if (now_ns >= net->curl_due_ns) {
         net->curl_due_ns = UINT64_MAX;
@@ -116,6 +123,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     struct epoll_event ready[NET_READY_COUNT_MAX];
     (void)status;
     (void)events;
+    net->turn_fired_count = 0;
     int count = epoll_wait(net->sockets_fd, ready, NET_READY_COUNT_MAX, 0);
     for (int i = 0; i < count;
          i++) { /* more than fit are still ready in the next turn of the loop */

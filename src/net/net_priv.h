@@ -84,6 +84,8 @@ struct sma_net
     int handle_count;                   /* handles still closing */
     uint64_t curl_due_ns, quiet_due_ns; /* UINT64_MAX = not */
     uint64_t armed_ns;                  /* what the timer is set to */
+    uint64_t turn_ms;                   /* the turn of the loop that the timer fired in last, */
+    unsigned turn_fired_count;          /* and how often it did */
     bool is_inside;                     /* libcurl is running: nothing may be added or removed */
     unsigned telling;                   /* callbacks of users on the stack */
     struct net_drive *spare_drives;

@@ -22,6 +22,7 @@
 
 #define REQUEST_MAGIC 0x6e657271u
 #define MS 1000000u
+#define CURL_TOO_LARGE 100 /* CURLE_TOO_LARGE of libcurl 8.6: 5,000 headers */
 
 /* A field from memory, and how far it is read. */
 struct net_part
@@ -176,7 +177,7 @@ static void on_ended(void *user, int code)
         end = SMA_NET_FILE_FAILED;
         why = request->is_file_failed ? "the answer cannot be written to its file"
                                       : "the file to upload cannot be read";
-    } else if (request->is_too_big || code == CURLE_FILESIZE_EXCEEDED) {
+    } else if (request->is_too_big || code == CURLE_FILESIZE_EXCEEDED || code == CURL_TOO_LARGE) {
         end = SMA_NET_TOO_BIG;
         why = "the answer is over its limit";
     } else if (code == CURLE_OK) {

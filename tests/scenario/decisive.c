@@ -265,21 +265,23 @@ static void a_changed_program_is_held_until_its_owner_accepts_it(void)
     platform_world_stop(&world);
 }
 
-/* Until Ann was asked so many times. The code of the newest question; in static memory. */
-static const char *await_question(const struct platform_world *world, size_t count)
+/* Until Ann is asked with another code than `before`; a question that is over does not stand there
+ * any more. The code, in static memory. */
+static const char *await_question(const struct platform_world *world, const char *before)
 {
     static char code[16];
-    long long until = process_now_ms() + WAIT_MS;
-    while (chat_count(world, ANN, "MCP server \"box\" is not started") < count) {
+    for (long long until = process_now_ms() + WAIT_MS;;) {
+        json_t *message = chat_await(world, ANN, "MCP server \"box\" is not started");
+        const char *text = talk_text(message, "text"), *at = strstr(text, "\"approve ");
+        CHECK(strstr(text, "M tools/srv.sh\n") != NULL && at != NULL);
+        snprintf(code, sizeof code, "%.8s", at + strlen("\"approve "));
+        json_decref(message);
+        if (strcmp(code, before) != 0)
+            break;
         CHECK(process_now_ms() < until);
         process_pause_ms(20);
     }
-    CHECK_INT((int)count, (int)chat_count(world, ANN, "MCP server \"box\" is not started"));
-    json_t *message = chat_await(world, ANN, "MCP server \"box\" is not started");
-    const char *text = talk_text(message, "text"), *at = strstr(text, "\"approve ");
-    CHECK(strstr(text, "M tools/srv.sh\n") != NULL && at != NULL);
-    snprintf(code, sizeof code, "%.8s", at + strlen("\"approve "));
-    json_decref(message);
+    CHECK_INT(1, (int)chat_count(world, ANN, "MCP server \"box\" is not started"));
     return code;
 }
 
@@ -304,7 +306,7 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     CHECK_INT(0, service_stop(&world.world.service));
     write_server(&world.world.folder, "tools/srv.sh", "echo first > escaped\n");
     approval_restart(&world, binary);
-    snprintf(first, sizeof first, "%s", await_question(&world, 1));
+    snprintf(first, sizeof first, "%s", await_question(&world, ""));
     say_code(&world, TEAM, EVE, "@helper_bot approve", first); /* she administers the group */
     chat_expect(&world, TEAM, first);                          /* words like any other */
     service_kill(&world.world.service);
@@ -312,11 +314,12 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     await_box(&world, "error", "shipmyagent mcp accept box");
     say_code(&world, ANN, ANN, "reject", first);
     chat_expect(&world, ANN, "\"box\" is not started. To accept it after all");
-    CHECK_INT(1, (int)chat_count(&world, ANN, "MCP server \"box\" is not started"));
+    platform_settle(&world); /* the card says so, too */
+    CHECK_INT(0, (int)chat_count(&world, ANN, "MCP server \"box\" is not started"));
 
     write_server(&world.world.folder, "tools/srv.sh", "echo second > escaped\n");
     CHECK(kill(world.world.service.pid, SIGHUP) == 0); /* else it is looked at in 15 s */
-    snprintf(second, sizeof second, "%s", await_question(&world, 2));
+    snprintf(second, sizeof second, "%s", await_question(&world, first));
     CHECK(strcmp(first, second) != 0);
     say_code(&world, ANN, ANN, "approve", first);
     chat_expect(&world, ANN, "that answer is void");
@@ -324,7 +327,7 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     say_code(&world, ANN, ANN, "approve", second); /* of what was shown, not of what is there */
     chat_expect(&world, ANN, "Accepted: \"box\"");
     CHECK(kill(world.world.service.pid, SIGHUP) == 0);
-    const char *third = await_question(&world, 3);
+    const char *third = await_question(&world, second);
     CHECK_INT(2, (int)chat_count(&world, ANN, "that answer is void"));
     expect_file(&world, "escaped", "", false);
     json_t *card = approval_await_card(&world, ANN, third);
@@ -334,7 +337,8 @@ static void its_owner_is_asked_where_she_talks_with_the_bot(void)
     approval_press_for(&world, ANN, ANN, id, "Approve", "Accepted: \"box\"");
     await_box(&world, "connected", ""); /* by itself */
     expect_file(&world, "escaped", "third", true);
-    CHECK_INT(2, (int)chat_count(&world, ANN, "Accepted: \"box\""));
+    platform_settle(&world);
+    CHECK_INT(3, (int)chat_count(&world, ANN, "Accepted: \"box\"")); /* the word, and two cards */
     platform_world_stop(&world);
 }
 

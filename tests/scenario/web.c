@@ -234,8 +234,9 @@ CASE(secrets_are_sent_nowhere)
 }
 
 /* -- what the model has read goes nowhere in an address ---------------------------------------- */
-#define PIECE "GE4DAMRQGE4DAMRQGE4DAMRQGE4DAMRQ" /* what it is enciphered with is no matter */
-#define LONG_PIECE PIECE PIECE PIECE PIECE       /* half of what leaves unasked */
+#define PIECE "made-into-words-that-say-it-all-"
+#define KEY "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+#define LONG_PIECE PIECE PIECE PIECE PIECE /* half of what leaves unasked */
 #define READ CALL("read_file", "{\"path\":\"mine.txt\"}")
 #define FETCH(path) CALL("web_fetch", "{\"url\":\"" ADDRESS path "\"}")
 #define FETCH_LONG FETCH("/page?k=" LONG_PIECE LONG_PIECE LONG_PIECE)
@@ -317,6 +318,23 @@ CASE(short_addresses_are_summed_up)
     (void)approval_ask(&world, ANN, ANN, "look at my notes", LONG_PIECE);
     CHECK_INT(1, web_server_count(server, "GET /SUBAGENT"));
     CHECK_INT(0, web_server_count(server, "GET /" LONG_PIECE));
+    platform_world_stop(&world);
+}
+
+/* What looks like a key counts for more than its bytes. */
+CASE(a_key_is_asked_about_at_once)
+{
+    struct platform_world world;
+    char script[4096];
+    int port = web_server_port(server);
+    snprintf(script, sizeof script,
+             "[" READ "," FETCH("/" PIECE) "," FETCH("/k/" KEY) ",{\"text\":\"over\"}]", port,
+             port);
+    start_with(&world, ",\"web\":\"allow\"", "", script);
+    folder_write(&world.world.folder, "mine.txt", "mine\n");
+    (void)approval_ask(&world, ANN, ANN, "look at my notes", KEY);
+    CHECK_INT(1, web_server_count(server, "GET /" PIECE));
+    CHECK_INT(0, web_server_count(server, "GET /k/"));
     platform_world_stop(&world);
 }
 

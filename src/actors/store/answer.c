@@ -163,8 +163,8 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
 {
     const struct sma_ingress *in = SMA_MSG_BODY(msg, struct sma_ingress);
     struct store_decision decision = {.status = 403};
-    bool is_program, is_ruled;
-    SMA_TRY(sma_store_program_press(store, in, &is_program, &is_ruled));
+    bool is_program, is_ruled, is_told;
+    SMA_TRY(sma_store_program_press(store, in, &is_program, &is_ruled, &is_told));
     if (is_program) {
         decision.status = is_ruled ? 200 : 403;
         snprintf(decision.text, sizeof decision.text, "%.*s", (int)store->scratch.text.len,
@@ -184,7 +184,7 @@ enum sma_err sma_store_press(struct sma_store *store, struct store_chat *chat, s
                                     .why = is_taken ? SMA_REASON_NONE : SMA_REASON_PRESS_LATE};
     how.why = (enum sma_reason)accepted.why;
     SMA_TRY(sma_store_write_row(store, chat, in, &how, &accepted.seq));
-    if (is_ruled) /* it has no card of an outcome */
+    if (is_ruled && !is_told)
         SMA_TRY(sma_store_tell(store, &in->route, accepted.seq, sma_str(decision.text)));
     if (is_held)
         SMA_TRY(sma_store_hold(store, chat, accepted.seq, &in->route, NULL, true));

@@ -84,10 +84,11 @@ SMA_CHECKED enum sma_err sma_store_program_answer(struct sma_store *store,
                                                   const struct sma_ingress *in, uint64_t seq,
                                                   const char *code, bool is_accepted);
 /** A button was pressed. *ret_is_program: of such a question; what is said of it is in
- *  scratch.text. *ret_is_ruled: and it counts. In the open transaction. */
+ *  scratch.text. *ret_is_ruled: and it counts. *ret_is_told: its card says so. In the open
+ *  transaction. */
 SMA_CHECKED enum sma_err sma_store_program_press(struct sma_store *store,
                                                  const struct sma_ingress *in, bool *ret_is_program,
-                                                 bool *ret_is_ruled);
+                                                 bool *ret_is_ruled, bool *ret_is_told);
 
 /** The owner's side has let this group in: only there a platform's word about a role counts. In
  *  doubt false. */

@@ -3,10 +3,11 @@
  * owners are asked where they talk with the bot, by a card; one answers with its button, whose id
  * is the code, or with the code that he was shown.
  *
- * One record a server, "program/<name>": {"code","digest","said","before"}. said: "" | "yes" | "no"
- * | "given". What is asked about is the digest: another one is another question with another code,
- * and a yes to the one before does not count. The actor of the servers asks each time it looks, so
- * that a yes outlives a kill: it is given to it until the server is not held any more.
+ * One record a server, "program/<name>": {"code","digest","said","before","cards"}. said: "" |
+ * "yes" | "no" | "given". cards: rows of the outbox, which follow what becomes of the question.
+ * What is asked about is the digest: another one is another question with another code, and a yes
+ * to the one before does not count. The actor of the servers asks each time it looks, so that a
+ * yes outlives a kill: it is given to it until the server is not held any more.
  */
 #include "batch.h"
 #include "consent_priv.h"
@@ -207,10 +208,11 @@ static SMA_CHECKED enum sma_err find_key(struct sma_store *store, uint64_t *ret_
     return SMA_ERR_FULL;
 }
 
-/* *ret_count: so many were told; none: nobody can be reached yet, and the next look asks again. */
+/* cards: those of all who were told; none: nobody can be reached yet, and the next look asks
+ * again. */
 static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
                                             const struct sma_mcp_held *held, const char *code,
-                                            bool is_void, uint32_t *ret_count)
+                                            bool is_void, json_t *cards)
 {
     struct sma_route homes[SMA_APPROVAL_HOME_COUNT_MAX];
     struct sma_buf storage, files;
@@ -239,28 +241,108 @@ static SMA_CHECKED enum sma_err tell_owners(struct sma_store *store,
         err = find_key(store, &seq, &call);
         if (err == SMA_ERR_OK)
             err = send_card(store, &homes[i], code, seq, call);
-        if (err == SMA_ERR_OK)
-            ++*ret_count;
+        uint64_t id = sma_state_outbox_id(seq, STORE_NOTICE_STEP, call);
+        if (err == SMA_ERR_OK && json_array_append_new(cards, json_integer((json_int_t)id)) != 0)
+            err = SMA_ERR_NOMEM;
     }
     sma_buf_fini(&storage);
     sma_buf_fini(&files);
     return err == SMA_ERR_FULL ? SMA_ERR_OK : err; /* people hear of it after the next message */
 }
 
+/* It says what has become of the question, and has no buttons any more. */
+static SMA_CHECKED enum sma_err close_card(struct sma_store *store, struct sma_str server,
+                                           const json_t *root, enum sma_notice notice,
+                                           const struct sma_route *by,
+                                           const struct sma_state_delivery *request)
+{
+    char name[SMA_PAIRING_NAME_BYTES_MAX + 1];
+    struct sma_card card;
+    struct store_facts facts;
+    struct sma_buf words, id, buf;
+    uint64_t seq = 0;
+    uint32_t call = 0;
+    bool is_gone = false; /* never shown: nothing to change */
+    if (request->intent != SMA_INTENT_APPROVAL_REQUEST || request->state == SMA_DELIVERY_FAILED)
+        return SMA_ERR_OK;
+    SMA_TRY(sma_store_facts_get(request->route, &facts));
+    SMA_TRY(sma_card_parse(request->text, &card));
+    sma_buf_init(&words, 4096);
+    sma_buf_init(&id, 64 * 1024);
+    sma_buf_init(&buf, 256 * 1024);
+    sma_pairing_name(name, server);
+    sma_store_follow_route(request->chat, &facts.route);
+    if (by != NULL && sma_str_is_equal(by->chat_key, facts.route.chat_key))
+        facts.route = *by; /* QQ takes an answer to him */
+    sma_notice_format(&words, sma_store_language(store, &facts.route), notice, name,
+                      member(root, "code").ptr); /* those of one word leave the code out */
+    enum sma_err err = sma_store_card_id(request, &id);
+    if (err == SMA_ERR_OK)
+        err = sma_store_withdraw(store, request->outbox_id, &is_gone);
+    if (err == SMA_ERR_OK && !is_gone && (err = find_key(store, &seq, &call)) == SMA_ERR_OK) {
+        struct sma_step_delivery_state state;
+        card.text = card.plain = sma_buf_str(&words);
+        card.message_id = sma_buf_str(&id);
+        card.is_outcome = true;
+        card.button_count = 0;
+        sma_card_put(&buf, &card);
+        err = sma_store_deliver(
+            store, &(struct store_delivery_facts){.seq = seq, .step = STORE_NOTICE_STEP},
+            &(struct sma_step_delivery){.call = call,
+                                        .intent = SMA_INTENT_APPROVAL_OUTCOME,
+                                        .route = facts.route,
+                                        .text = sma_buf_str(&buf)},
+            &state);
+    }
+    sma_card_fini(&card);
+    sma_buf_fini(&words);
+    sma_buf_fini(&id);
+    sma_buf_fini(&buf);
+    return err;
+}
+
+static SMA_CHECKED enum sma_err close_cards(struct sma_store *store, struct sma_str server,
+                                            const json_t *root, enum sma_notice notice,
+                                            const struct sma_route *by)
+{
+    const json_t *cards = json_object_get(root, "cards");
+    enum sma_err err = SMA_ERR_OK;
+    for (size_t i = 0; i < json_array_size(cards) && err == SMA_ERR_OK; i++) {
+        struct sma_state_rows rows = {0};
+        struct sma_state_delivery request;
+        uint64_t id = (uint64_t)json_integer_value(json_array_get(cards, i));
+        err = sma_state_delivery_read(store->state, id, &rows, &request);
+        if (err == SMA_ERR_OK)
+            err = close_card(store, server, root, notice, by, &request);
+        sma_state_rows_free(&rows);
+        bool is_none = err == SMA_ERR_NOTFOUND || err == SMA_ERR_BADINPUT || err == SMA_ERR_FULL ||
+                       (err == SMA_ERR_CORRUPT && !sma_state_is_fatal(store->state));
+        err = is_none ? SMA_ERR_OK : err; /* a card that cannot be read stays as it is */
+    }
+    return err;
+}
+
 static SMA_CHECKED enum sma_err ask(struct sma_store *store, const struct sma_mcp_held *held,
                                     const json_t *before)
 {
-    uint32_t count = 0;
+    json_t *cards = json_array();
     uint64_t first = sma_ctx_random(store->ctx), second = sma_ctx_random(store->ctx);
     struct sma_pairing_code code = sma_pairing_draw(first, second);
-    SMA_TRY(tell_owners(store, held, code.text, says(before, "yes"), &count));
-    if (count == 0)
-        return SMA_ERR_OK;
-    json_t *root =
-        json_pack("{s:s, s:s, s:s, s:s%}", "code", code.text, "said", "", "before",
-                  member(before, "code").ptr, "digest", held->digest.ptr, held->digest.len);
-    enum sma_err err = write_root(store, held->server, root);
-    json_decref(root);
+    enum sma_err err = cards == NULL
+                           ? SMA_ERR_NOMEM
+                           : tell_owners(store, held, code.text, says(before, "yes"), cards);
+    if (err == SMA_ERR_OK && json_array_size(cards) > 0) {
+        json_t *root = json_pack("{s:s, s:s, s:s, s:O, s:s%}", "code", code.text, "said", "",
+                                 "before", member(before, "code").ptr, "cards", cards, "digest",
+                                 held->digest.ptr, held->digest.len);
+        err = says(before, "")
+                  ? close_cards(store, held->server, before, SMA_NOTICE_HELD_VOID, NULL)
+                  : SMA_ERR_OK;
+        if (err == SMA_ERR_OK)
+            err = write_root(store, held->server, root);
+        json_decref(root);
+    }
+    json_decref(cards);
     return err;
 }
 
@@ -359,9 +441,9 @@ static void audit(struct sma_store *store, const struct found *found, const stru
     sma_buf_fini(&details);
 }
 
-/* What he is told of it: scratch.text. */
+/* What he is told of it: scratch.text. *ret_is_told: a card says so. */
 static SMA_CHECKED enum sma_err answer(struct sma_store *store, const struct sma_ingress *in,
-                                       const char *code, bool is_accepted)
+                                       const char *code, bool is_accepted, bool *ret_is_told)
 {
     struct found found;
     char name[SMA_PAIRING_NAME_BYTES_MAX + 1];
@@ -374,6 +456,10 @@ static SMA_CHECKED enum sma_err answer(struct sma_store *store, const struct sma
         notice = is_accepted ? SMA_NOTICE_HELD_YES : SMA_NOTICE_HELD_LATE;
     } else {
         err = write_said(store, sma_str(found.server), found.root, is_accepted ? "yes" : "no");
+        if (err == SMA_ERR_OK)
+            err = close_cards(store, sma_str(found.server), found.root, notice, &in->route);
+        *ret_is_told =
+            err == SMA_ERR_OK && json_array_size(json_object_get(found.root, "cards")) > 0;
         if (err == SMA_ERR_OK)
             audit(store, &found, &in->route, is_accepted);
     }
@@ -388,26 +474,49 @@ static SMA_CHECKED enum sma_err answer(struct sma_store *store, const struct sma
 enum sma_err sma_store_program_answer(struct sma_store *store, const struct sma_ingress *in,
                                       uint64_t seq, const char *code, bool is_accepted)
 {
-    SMA_TRY(answer(store, in, code, is_accepted));
+    bool is_told = false; /* in other words than a reply to his */
+    SMA_TRY(answer(store, in, code, is_accepted, &is_told));
     return sma_store_pairing_say(store, &in->route, seq, 0);
+}
+
+/* It went to owners in private; a press of some platforms does not say where it is. */
+static SMA_CHECKED enum sma_err has_card(struct sma_store *store, const char *code,
+                                         const struct sma_route *route, bool *ret_has)
+{
+    struct found found;
+    SMA_TRY(find(store, code, &found));
+    const json_t *cards = json_object_get(found.root, "cards");
+    for (size_t i = 0; i < json_array_size(cards) && !*ret_has; i++) {
+        struct sma_state_rows rows = {0};
+        struct sma_state_delivery request;
+        uint64_t id = (uint64_t)json_integer_value(json_array_get(cards, i));
+        *ret_has = sma_state_delivery_read(store->state, id, &rows, &request) == SMA_ERR_OK &&
+                   sma_str_is_equal(request.chat->key, route->chat_key);
+        sma_state_rows_free(&rows);
+    }
+    json_decref(found.root);
+    return SMA_ERR_OK;
 }
 
 /* As words are: an owner, in private, by himself. */
 enum sma_err sma_store_program_press(struct sma_store *store, const struct sma_ingress *in,
-                                     bool *ret_is_program, bool *ret_is_ruled)
+                                     bool *ret_is_program, bool *ret_is_ruled, bool *ret_is_told)
 {
     struct sma_card_press press;
     char code[sizeof press.id + 1] = "";
-    *ret_is_program = *ret_is_ruled = false;
+    *ret_is_program = *ret_is_ruled = *ret_is_told = false;
     if (sma_card_verify(store->consent->key, in->text, &press) != SMA_ERR_OK)
         return SMA_ERR_OK;
     memcpy(code, press.id, sizeof press.id);
     if (strlen(code) == SMA_PAIRING_CODE_LEN) /* ids of requests are random bytes */
         SMA_TRY(sma_store_program_has_code(store, code, ret_is_program));
-    *ret_is_ruled = *ret_is_program && !in->is_group &&
+    bool is_here = !in->is_group;
+    if (*ret_is_program && !is_here)
+        SMA_TRY(has_card(store, code, &in->route, &is_here));
+    *ret_is_ruled = *ret_is_program && is_here &&
                     sma_store_standing(store, NULL, &in->route, false) >= SMA_STANDING_OWNER;
     if (*ret_is_ruled)
-        return answer(store, in, code, press.action == SMA_CARD_APPROVE);
+        return answer(store, in, code, press.action == SMA_CARD_APPROVE, ret_is_told);
     sma_buf_clear(&store->scratch.text);
     if (*ret_is_program)
         sma_notice_format(&store->scratch.text, sma_store_language(store, &in->route),

@@ -451,10 +451,9 @@ static void describe(const struct tools_job *job, char *note, size_t size)
             note + len, size - len, "%s%s", len == 0 ? "" : " ",
             job->plan.is_read_only
                 ? "In the sandbox all of the project but .git is read-only: git includes settings "
-                  "by a "
-                  "link or from a folder that is missing, or more files of its "
-                  "owner (recipes, settings, CI) lie right in its folder than can be guarded one "
-                  "by one. Write with write_file; the owner should put them into a folder."
+                  "by a link or from a folder that is missing, or more files of its owner "
+                  "(recipes, settings, CI) lie right in its folder than can be guarded one by one. "
+                  "Write with write_file; the owner should put them into a folder."
                 : "Outside of the project, and for recipes, hooks and other files of its owner, "
                   "the sandbox is read-only; write_file asks the owner to change one of those.");
 }

@@ -80,7 +80,7 @@ static uint32_t put_web(struct sma_run *run, struct sma_egress_text *texts,
 }
 
 /* Out of memory everything is the model's own. */
-static uint32_t cost_of(struct sma_run *run, struct sma_str url)
+static uint32_t cost_of(struct sma_run *run, struct sma_str url, uint32_t *ret_weight)
 {
     struct sma_run *root = run->parent != NULL ? run->parent : run;
     uint32_t web = web_count(root) + (run != root ? web_count(run) : 0);
@@ -88,12 +88,14 @@ static uint32_t cost_of(struct sma_run *run, struct sma_str url)
         calloc((size_t)web + root->session->turn_count + 1, sizeof *texts);
     struct sma_tool_args *args = calloc((size_t)web + 1, sizeof *args);
     uint32_t cost = (uint32_t)url.len;
+    *ret_weight = cost * SMA_EGRESS_DATA_WEIGHT;
     if (texts != NULL && args != NULL) {
         uint32_t typed = put_typed(root, texts);
         uint32_t found = put_web(root, texts + typed, args);
         if (run != root)
             found += put_web(run, texts + typed + found, args + found);
-        cost = sma_egress_cost(url, texts, typed + found);
+        cost = sma_egress_cost(url, texts, typed + found, false);
+        *ret_weight = sma_egress_cost(url, texts, typed + found, true);
     }
     for (uint32_t i = 0; args != NULL && i < web; i++)
         sma_tool_args_fini(&args[i]);
@@ -114,20 +116,23 @@ void run_egress_ask(struct sma_run *run, struct run_call *call, struct sma_tool_
     ask->has_read = true;
     ask->left_bytes = egress->bytes;
     ask->left_listed_bytes = egress->listed_bytes;
-    ask->leaving_bytes = call->tool == SMA_TOOL_WEB_FETCH ? cost_of(run, call->args.url)
-                                                          : (uint32_t)call->args.query.len;
+    ask->leaving_bytes = ask->leaving_weight = (uint32_t)call->args.query.len;
+    if (call->tool == SMA_TOOL_WEB_FETCH)
+        ask->leaving_bytes = cost_of(run, call->args.url, &ask->leaving_weight);
     call->leaving_bytes = ask->leaving_bytes;
-    sma_egress_add(egress, SMA_EGRESS_ANYBODY, call->leaving_bytes);
+    call->leaving_weight = ask->leaving_weight;
+    sma_egress_add(egress, SMA_EGRESS_ANYBODY, call->leaving_weight);
     sma_egress_add(egress, SMA_EGRESS_LISTED, call->leaving_bytes);
 }
 
 void run_egress_checked(struct sma_run *run, struct run_call *call, enum sma_egress_to to)
 {
     struct sma_egress *egress = run_egress(run);
-    for (int other = SMA_EGRESS_ANYBODY; other <= SMA_EGRESS_LISTED; other++)
-        if (other != (int)to)
-            sma_egress_take(egress, (enum sma_egress_to)other, call->leaving_bytes);
-    call->leaving_bytes = 0;
+    if (to != SMA_EGRESS_ANYBODY)
+        sma_egress_take(egress, SMA_EGRESS_ANYBODY, call->leaving_weight);
+    if (to != SMA_EGRESS_LISTED)
+        sma_egress_take(egress, SMA_EGRESS_LISTED, call->leaving_bytes);
+    call->leaving_bytes = call->leaving_weight = 0;
 }
 
 bool run_egress_is_much(struct sma_run *run, uint32_t bytes)

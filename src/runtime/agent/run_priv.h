@@ -84,7 +84,7 @@ struct run_call
     struct sma_route route; /* of the receiver; slices in route_text or in the stored answer */
     struct sma_str whom;    /* who that is, for people; likewise */
     bool is_doubtful;       /* whether it is who was meant */
-    uint32_t leaving_bytes; /* counted until the check has said to whom they go */
+    uint32_t leaving_bytes, leaving_weight; /* counted until the check has said to whom they go */
     struct sma_buf route_text, delivery_text;
     struct sma_buf item; /* as the tools made it */
     struct sma_buf result;

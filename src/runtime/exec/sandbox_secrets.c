@@ -152,8 +152,11 @@ static bool hide_secret(void *user, const char *path, const struct sma_secret_ro
         if (is_env_of_top(hiding->dir, path))
             return hide_env(hiding, path);
     }
-    if ((hiding->is_project && hiding->limits->shows_keys) ||
-        is_named_itself(hiding->options, path) ||
+    bool shows_keys = hiding->is_project && hiding->limits->shows_keys;
+    if (hiding->is_project && is_inside && !shows_keys && realpath(path, real) != NULL &&
+        sma_sandbox_is_inside(real, hiding->dir))
+        sandbox_pin_above(hiding->plan, hiding->dir, real);
+    if (shows_keys || is_named_itself(hiding->options, path) ||
         is_among(hiding->limits->words, hiding->dir, path) ||
         is_among(hiding->limits->named, hiding->dir, path))
         return true;
@@ -162,8 +165,6 @@ static bool hide_secret(void *user, const char *path, const struct sma_secret_ro
             show_settings(hiding, path, row);
         return true;
     }
-    if (hiding->is_project)
-        sandbox_pin_above(hiding->plan, hiding->dir, path);
     if (row->is_login && realpath(path, real) != NULL && strcmp(path, real) == 0)
         show_settings(hiding, path, row);
     else

@@ -48,7 +48,8 @@ static bool leaves_much(struct checking *checking, enum sma_egress_to to)
                                       .bytes = ask->left_bytes,
                                       .listed_bytes = ask->left_listed_bytes};
     checking->check.leaves_to = (uint8_t)(ask->has_read ? to : SMA_EGRESS_NOBODY);
-    return sma_egress_is_much(&before, to, ask->leaving_bytes);
+    return sma_egress_is_much(&before, to,
+                              to == SMA_EGRESS_ANYBODY ? ask->leaving_weight : ask->leaving_bytes);
 }
 
 static const char much_free[] = "files or messages were read before, and so much that the model "

@@ -462,10 +462,11 @@ static const char READS_BESIDE[] =
     "javac kotlinc scalac tcc go gfortran gnat ghc ocamlc ocamlopt nvcc swiftc dmd ldc2 fpc nim "
     "zig tsc protoc flex bison m4 pdflatex xelatex lualatex latex terraform tofu terragrunt "
     "pulumi ansible ansible-playbook";
-/* What of git takes the contents of the work tree, of the index or of another place along. */
+/* What of git takes the contents of the work tree, of the index, of history or of another place
+ * along. */
 static const char GIT_TAKES[] =
     "commit merge push pull stash apply am rebase cherry-pick revert add "
-    "checkout switch restore reset archive bundle clone fetch";
+    "checkout switch restore reset archive bundle clone fetch show cat-file diff grep";
 
 static bool has_word(const struct sma_shell_command *command, const struct sma_shell_word *words,
                      const char *list)
@@ -503,6 +504,21 @@ static bool jq_loads(const struct sma_shell_command *command, const struct sma_s
     return false;
 }
 
+/* grep -r, -rn, --recursive, -d recurse */
+static bool goes_down(const struct sma_shell_command *command, const struct sma_shell_word *words)
+{
+    for (uint32_t i = 1; i < command->word_count; i++) {
+        struct sma_str text = sma_shell_word_str(&words[i]);
+        bool is_option = text.len > 1 && text.ptr[0] == '-';
+        bool is_long = is_option && text.ptr[1] == '-';
+        if ((is_option && !is_long && strpbrk(text.ptr, "rR") != NULL) ||
+            (is_long && memmem(text.ptr, text.len, "rec", 3) != NULL) ||
+            sma_str_is_equal(text, SMA_STR("recurse")))
+            return true;
+    }
+    return false;
+}
+
 /* Does it read files that its words do not name? */
 static bool reads_beside(const struct sma_shell_command *command,
                          const struct sma_shell_word *words, struct sma_str base)
@@ -518,7 +534,10 @@ static bool reads_beside(const struct sma_shell_command *command,
         return has_word(command, words, GIT_TAKES);
     if (sma_list_has("jq gojq jaq", base))
         return jq_loads(command, words);
-    if (sma_list_has("rg ag ack", base)) /* without a place it is the folder */
+    /* without a place it is the folder */
+    bool is_search = sma_list_has("rg ag ack", base) ||
+                     (sma_list_has("grep egrep fgrep", base) && goes_down(command, words));
+    if (is_search)
         return count_operands(command, words) < 2;
     for (uint32_t i = 1; i < command->word_count; i++)
         if (sma_str_starts_with(sma_shell_word_str(&words[i]), SMA_STR("--files0-from")))

@@ -22,6 +22,43 @@ static struct sma_str behind_scheme(struct sma_str address)
     return (struct sma_str){at + 3, address.len - (size_t)(at + 3 - address.ptr)};
 }
 
+static char kind_of(char byte)
+{
+    return byte >= '0' && byte <= '9'   ? 'd'
+           : byte >= 'A' && byte <= 'Z' ? 'u'
+           : byte >= 'a' && byte <= 'z' ? 'l'
+                                        : '\0';
+}
+
+/* Letters and digits in no order that words have: python3 and getElementById are words, 9a41f7 is
+ * none. Too long for either: data, too. */
+static bool is_data(struct sma_str word)
+{
+    size_t changes = 0, digits = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        char kind = kind_of(word.ptr[i]), before = i == 0 ? kind : kind_of(word.ptr[i - 1]);
+        changes += kind != before && !(before == 'u' && kind == 'l');
+        digits += kind == 'd';
+    }
+    return (changes > 1 && 4 * changes > word.len) || word.len > 27 ||
+           (digits == word.len && digits > 13);
+}
+
+/* The bytes from `from` on; of a word that begins before it the whole word says what it is. */
+static size_t weigh(struct sma_str address, size_t from, size_t weight)
+{
+    size_t sum = address.len - from;
+    for (size_t at = 0, end; at < address.len && weight > 1; at = end + 1) {
+        end = at;
+        while (end < address.len && kind_of(address.ptr[end]) != '\0')
+            end++;
+        size_t begin = at < from ? from : at;
+        if (begin < end && is_data((struct sma_str){address.ptr + at, end - at}))
+            sum += (end - begin) * (weight - 1);
+    }
+    return sum;
+}
+
 /* Bytes at the beginning of `address` that stand in `text` one behind another. Linear: of places
  * that overlap the first one counts. */
 static size_t known_bytes(struct sma_str address, struct sma_str text)
@@ -49,42 +86,44 @@ static size_t same_bytes(struct sma_str address, struct sma_str asked)
 }
 
 /* A search whose words are in the address: its results may repeat them. */
-static size_t echo_of_search(struct sma_str address, struct sma_str asked)
+static struct sma_str echo_of_search(struct sma_str address, struct sma_str asked)
 {
     const char *slash = memchr(address.ptr, '/', address.len);
     struct sma_str path = {slash, slash == NULL ? 0 : address.len - (size_t)(slash - address.ptr)};
     struct sma_str host = {address.ptr, address.len - path.len};
     bool is_shared = known_bytes(host, asked) > 0 || (path.len > 1 && known_bytes(path, asked) > 0);
-    return is_shared ? asked.len : 0;
+    return is_shared ? asked : SMA_STR("");
 }
 
 /* By this text alone, without what its page's own address cost. */
-static size_t cost_by(struct sma_str address, const struct sma_egress_text *text, size_t known)
+static size_t cost_by(struct sma_str address, const struct sma_egress_text *text, size_t known,
+                      size_t weight)
 {
     struct sma_str asked = behind_scheme(text->asked);
     switch (text->kind) {
     case SMA_EGRESS_TYPED:
-        return address.len - known;
+        return weigh(address, known, weight);
     case SMA_EGRESS_SEARCH:
-        return known == 0 ? address.len
-                          : address.len - known + CHOICE_BYTES + echo_of_search(address, asked);
+        return weigh(address, known, weight) +
+               (known == 0 ? 0 : CHOICE_BYTES + weigh(echo_of_search(address, asked), 0, weight));
     case SMA_EGRESS_FETCH:
         break;
     }
-    return address.len - same_bytes(address, asked) + CHOICE_BYTES;
+    return weigh(address, same_bytes(address, asked), weight) + CHOICE_BYTES;
 }
 
 /* Of pages the oldest that has most of the address counts: what its own address cost may stand in
  * this one again. */
-static size_t cost(struct sma_str address, const struct sma_egress_text *texts, size_t count)
+static size_t cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
+                   size_t weight)
 {
-    size_t least = address.len, behind = 0;
+    size_t least = weigh(address, 0, weight), behind = 0;
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
-        size_t page = count, page_known = 0;
-        least = behind + address.len < least ? behind + address.len : least;
+        size_t page = count, page_known = 0, all = behind + weigh(address, 0, weight);
+        least = all < least ? all : least;
         for (size_t i = 0; i < count; i++) {
             size_t known = known_bytes(address, texts[i].text);
-            size_t bytes = behind + cost_by(address, &texts[i], known);
+            size_t bytes = behind + cost_by(address, &texts[i], known, weight);
             least = bytes < least ? bytes : least;
             if (texts[i].kind == SMA_EGRESS_FETCH && known > page_known) {
                 page = i;
@@ -93,16 +132,17 @@ static size_t cost(struct sma_str address, const struct sma_egress_text *texts, 
         }
         if (page == count)
             break;
-        behind += address.len - page_known + CHOICE_BYTES;
+        behind += weigh(address, page_known, weight) + CHOICE_BYTES;
         address = behind_scheme(texts[page].asked);
         count = page;
     }
     return least;
 }
 
-uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count)
+uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
+                         bool weighs)
 {
-    size_t bytes = cost(behind_scheme(address), texts, count);
+    size_t bytes = cost(behind_scheme(address), texts, count, weighs ? SMA_EGRESS_DATA_WEIGHT : 1);
     return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 }
 

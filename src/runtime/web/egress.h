@@ -2,9 +2,10 @@
  * egress.h — how much of a model's own making leaves in an address, and whether people are asked.
  *
  * After contents of the project came into a chat, whatever the model makes up may carry them, in
- * any encoding. So bytes are counted, not looked at: those that neither the person nor the web has
- * written before, over the whole session. Of an address that is known the choice itself counts as a
- * byte, and what answered an address of the model's own making may repeat it: that counts again.
+ * any encoding. So bytes are counted that neither the person nor the web has written before, over
+ * the whole session, those of keys and hashes for more. Of an address that is known the choice
+ * itself counts as a byte, and what answered an address of the model's own making may repeat it:
+ * that counts again.
  * Threads: any; no state.
  */
 #ifndef SMA_RUNTIME_WEB_EGRESS_H
@@ -13,8 +14,11 @@
 #include "sma/buf.h"
 
 /* in addresses of hosts that the owner has not listed; asked about at every one but with
- * "web": "allow", where four to eight made-up addresses of documents are as many */
+ * "web": "allow", where four to eight made-up addresses of documents are as many. A byte of what
+ * looks like data (a key, a hash, base64) counts for eight: of 47 ordinary addresses two are asked
+ * about, a commit and a document by their ids. */
 #define SMA_EGRESS_BYTES_MAX 256
+#define SMA_EGRESS_DATA_WEIGHT 8
 /* to hosts of the owner's list, his search, his MCP servers elsewhere; in one day (UTC) */
 #define SMA_EGRESS_LISTED_BYTES_MAX (16u * 1024)
 
@@ -49,8 +53,10 @@ struct sma_egress_text
 
 /** What was counted on another day does not count any more. */
 void sma_egress_set_day(struct sma_egress *egress, int64_t wall_ms);
-/** Bytes of `address` that are the model's own. @texts: oldest first */
-uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count);
+/** Bytes of `address` that are the model's own. @texts: oldest first
+ *  @weighs  those of words that look like data count SMA_EGRESS_DATA_WEIGHT times */
+uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
+                         bool weighs);
 /** Would `bytes` more be too much to leave without a question? */
 bool sma_egress_is_much(const struct sma_egress *before, enum sma_egress_to to, uint32_t bytes);
 /** Count them, or take them back. */

@@ -400,10 +400,18 @@ CASE(bindings_say_what_reads_beside_its_words)
                                        "jq 'import \"a\" as a; .' b.json",
                                        "rg x",
                                        "rg -n x",
+                                       "grep -r x",
+                                       "egrep -rh x",
+                                       "fgrep --recursive x",
+                                       "grep -d recurse x",
+                                       "git show HEAD:a.txt",
+                                       "git grep -h x",
+                                       "git cat-file -p HEAD:a",
                                        "sort --files0-from=a",
                                        "wc --files0-from=a"};
-    static const char *const bound[] = {"cat a.txt", "jq -r .x a.json", "rg -n x a.txt",
-                                        "sort -n a", "git status",      "git log -1"};
+    static const char *const bound[] = {"grep -n x a.txt", "grep -e r a.txt", "cat a.txt",
+                                        "jq -r .x a.json", "rg -n x a.txt",   "sort -n a",
+                                        "git status",      "git log -1"};
     struct disk none = {0};
     const struct sma_policy_files files = {
         .read = read_script, .look = look_at_nothing, .user = &none};

@@ -206,6 +206,50 @@ CASE(downloads_go_to_a_file)
     fclose(file);
 }
 
+/* Reading takes longer than sending: there is always more to read. */
+static _Atomic int piece_count;
+
+static bool read_slowly(void *user, int status, struct sma_str bytes)
+{
+    (void)user;
+    (void)status;
+    (void)bytes;
+    piece_count++;
+    return nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL) == 0;
+}
+
+static void start_flood(struct world *world, void *user)
+{
+    char url[128];
+    (void)user;
+    struct sma_net_ask ask = world_ask(world, url, "GET", "/bytes/40000000");
+    ask.bytes = read_slowly;
+    ask.answer_bytes_max = 40000000;
+    CHECK_OK(sma_net_ask(world->net, &ask, NULL));
+}
+
+static void read_reply_count(struct world *world, void *user)
+{
+    *(size_t *)user = world->reply_count;
+}
+
+CASE(a_flood_holds_up_nothing_else)
+{
+    SMA_AUTO(world_close) struct world world;
+    world_open(&world);
+    world_run(&world, start_flood, NULL);
+    for (int part = 1; part <= 3; part++) {
+        for (int i = 0; piece_count < 200 * part; i++) {
+            CHECK(i < 20000);
+            usleep(1000);
+        }
+        size_t reply_count = 1;
+        world_run(&world, read_reply_count, &reply_count);
+        CHECK_INT(0, reply_count); /* it still comes */
+    }
+    CHECK_INT(SMA_NET_ANSWERED, world_wait(&world, 1)->end);
+}
+
 static void start_upload(struct world *world, void *user)
 {
     char url[128];

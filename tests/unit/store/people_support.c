@@ -43,10 +43,13 @@ const char *told(struct world *world, const char *who)
         for (size_t i = 0; i < 2; i++)
             snprintf(told_buttons[i], sizeof told_buttons[i], "%.*s", (int)card.buttons[i].data.len,
                      card.buttons[i].data.ptr);
+    } else if (body->intent == SMA_INTENT_APPROVAL_OUTCOME) {
+        CHECK_OK(sma_card_parse(body->text, &card));
+        CHECK(card.is_outcome && card.button_count == 0);
     } else {
         CHECK_INT(SMA_INTENT_NOTICE, body->intent);
     }
-    struct sma_str said = card.button_count > 0 ? card.plain : body->text;
+    struct sma_str said = card.root != NULL ? card.plain : body->text;
     snprintf(text, sizeof text, "%.*s", (int)said.len, said.ptr);
     sma_card_fini(&card);
     receipt(world, &(struct sma_receipt){.outbox_id = body->outbox_id,

@@ -74,7 +74,8 @@ CASE(an_owner_is_asked_once_and_his_yes_is_for_what_was_shown)
     CHECK(strstr(told(&w, "boss"), "wants to talk to me") != NULL);
     CHECK(!look("one"));
     say_code("boss", "3", "reject", first);
-    CHECK(strstr(told(&w, "boss"), "\"box\" is not started.") != NULL);
+    for (int i = 0; i < 2; i++) /* the card, and the answer to the words */
+        CHECK(strstr(told(&w, "boss"), "\"box\" is not started. To accept") != NULL);
     CHECK(!look("one"));
     /* another change is another question; the answer to the one before is void */
     CHECK(!look("two"));
@@ -84,7 +85,8 @@ CASE(an_owner_is_asked_once_and_his_yes_is_for_what_was_shown)
     CHECK(strstr(told(&w, "boss"), "that answer is void") != NULL);
     CHECK(!look("two"));
     say_code("boss", "5", "approve", second);
-    CHECK(strstr(told(&w, "boss"), "Accepted: \"box\"") != NULL);
+    for (int i = 0; i < 2; i++)
+        CHECK(strstr(told(&w, "boss"), "Accepted: \"box\"") != NULL);
     crash_world(&w);
     CHECK(look("two"));
     CHECK(look("two")); /* a kill before it was recorded */
@@ -127,7 +129,8 @@ CASE(a_change_between_question_and_yes_makes_the_yes_void)
     CHECK(!look("one"));
     keep_code(code, told(&w, "boss"));
     say_code("boss", "2", "approve", code);
-    CHECK(strstr(told(&w, "boss"), "Accepted") != NULL);
+    for (int i = 0; i < 2; i++)
+        CHECK(strstr(told(&w, "boss"), "Accepted") != NULL);
     CHECK(!look("two"));
     const char *text = told(&w, "boss");
     CHECK(strstr(text, "that answer is void") != NULL && strstr(text, QUESTION) != NULL);
@@ -178,18 +181,20 @@ CASE(buttons_count_as_the_words_do)
     CHECK(look("two"));
 }
 
-/* No message is between them, and none is delivered yet: each has a key of its own. */
+/* No message is between them: each has a key of its own. What nobody has seen is not sent. */
 CASE(many_changes_are_each_asked_about)
 {
     char digest[16], code[16];
     start_paired(&w);
     meet_the_owner("1");
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 7; i++) {
         snprintf(digest, sizeof digest, "number %d", i);
         CHECK(!look(digest));
     }
-    for (int i = 0; i < 8; i++)
-        keep_code(code, told(&w, "boss"));
+    keep_code(code, told(&w, "boss")); /* the first was on its way */
+    CHECK(strstr(told(&w, "boss"), "that answer is void") != NULL);
+    keep_code(code, told(&w, "boss"));
+    CHECK_TEXT("", told(&w, "boss"));
     say_code("boss", "2", "approve", code);
     CHECK(strstr(told(&w, "boss"), "Accepted") != NULL);
     CHECK(look(digest));

@@ -88,6 +88,8 @@ CASE(what_a_command_reads_is_bound_or_said)
         {"tar -C d -cf a.tar f.js", true, ""},
         {"cd d && cd . && tac f.js", false, "open"},
         {"cd d/e; cd ..; tac f.js", false, "open"},
+        {"(cd d; cd .; tac f.js)", false, "open"},
+        {"sh -c 'cd d; cd .; tac f.js'", false, "open"},
         {"cd -P d; tac f.js", false, "open"},
         {"cd; tac f.js", false, "open"},
         {"cd $x; tac f.js", false, "open"},

@@ -411,7 +411,7 @@ CASE(what_the_model_made_up_is_counted)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_str address = sma_str(rows[i].address);
-        uint32_t cost = sma_egress_cost(address, rows[i].texts, 3);
+        uint32_t cost = sma_egress_cost(address, rows[i].texts, 3, false);
         const char *at = strstr(rows[i].address, "://");
         uint32_t all =
             (uint32_t)(at == NULL || at > rows[i].address + 5 ? address.len : strlen(at + 3));
@@ -420,6 +420,65 @@ CASE(what_the_model_made_up_is_counted)
             printf("# %s: %u, not %u to %u\n", rows[i].address, cost, rows[i].least, most);
         CHECK(cost >= rows[i].least && cost <= most);
     }
+}
+
+static uint32_t weight_of(const char *address, struct sma_egress_text text)
+{
+    return sma_egress_cost(sma_str(address), &text, 1, true);
+}
+
+/* Addresses that models make up after files were read, and keys in the forms they have: the former
+ * leave, the latter are asked about. */
+CASE(what_looks_like_data_weighs_more)
+{
+    static const char *const ordinary[] = {
+        "https://docs.python.org/3/library/asyncio-task.html",
+        "https://stackoverflow.com/questions/11227809/why-is-processing-a-sorted-array-faster",
+        "https://developer.mozilla.org/en-US/docs/Web/API/Document/getElementById",
+        "https://api.github.com/repos/curl/curl/releases/latest",
+        "https://curl.se/docs/CVE-2023-38545.html",
+        "https://api.open-meteo.com/v1/"
+        "forecast?latitude=52.52&longitude=13.41&hourly=temperature_2m",
+        "https://arxiv.org/abs/1706.03762",
+        "https://duckduckgo.com/html/?q=ubuntu+24.04+systemd+resolved+dns+timeout",
+        "https://datatracker.ietf.org/doc/html/rfc7540",
+        "https://hub.docker.com/v2/repositories/library/postgres/tags?page_size=25",
+        "https://nvd.nist.gov/vuln/detail/CVE-2021-44228",
+        "https://baike.baidu.com/item/%E4%BA%BA%E5%B7%A5%E6%99%BA%E8%83%BD",
+        "https://bugs.debian.org/cgi-bin/bugreport.cgi?bug=1012345",
+        "https://learn.microsoft.com/dotnet/api/"
+        "system.collections.generic.dictionary-2.trygetvalue"};
+    static const char *const few[] = {
+        "https://arxiv.org/pdf/1706.03762v7", "https://www.sqlite.org/c3ref/backup_finish.html",
+        "https://www.youtube.com/watch?v=dQw4w9WgXcQ", "https://www.amazon.com/dp/B08N5WRWNW",
+        "https://github.com/a/b/commit/1da177e"};
+    static const char *const data[] = {
+        "https://e.org/ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "https://e.org/3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+        "https://e.org/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+        "https://9a417bcc9a417bcc9a417bcc9a417bcc.e.org/",
+        "https://e.org/Hg3K/9aQ2/m7Lx/0PdW/c4Rt/Y8uZ/k1Vb/S5nE/J6fo/T2iG",
+        "https://e.org/mzxw6ytboi4dknztgq3dqn3bmftgg2dfnzxw4zlt",
+        "https://e.org/qzvkwphxmbtyrjcdlnfgaesqzvkwphxmbtyrjcdlnfgaes",
+        "https://e.org/10293847561029384756/56102938475610293847"};
+    const struct sma_egress_text nothing = TYPED(""), grown = FETCHED("https://e.org/16C7e42", ""),
+                                 typed = TYPED("e.org/ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
+                                 found = FOUND("16C7e42F292c6912E7710c838347Ae178B4a e.org",
+                                               "e.org/16C7e42F292c6912E7710c838347Ae178B4a");
+    for (size_t i = 0; i < SMA_COUNT_OF(ordinary); i++)
+        CHECK_INT(strlen(ordinary[i]) - strlen("https://"), weight_of(ordinary[i], nothing));
+    for (size_t i = 0; i < SMA_COUNT_OF(few); i++)
+        CHECK(weight_of(few[i], nothing) < SMA_EGRESS_BYTES_MAX / 2);
+    for (size_t i = 0; i < SMA_COUNT_OF(data); i++) {
+        if (weight_of(data[i], nothing) <= SMA_EGRESS_BYTES_MAX)
+            fprintf(stderr, "%s\n", data[i]);
+        CHECK(weight_of(data[i], nothing) > SMA_EGRESS_BYTES_MAX);
+    }
+    /* letter by letter: the word as it has grown says what it is; what the person typed is free */
+    CHECK_INT(8 + 1, weight_of("https://e.org/16C7e42F", grown));
+    CHECK_INT(0, weight_of(data[0], typed));
+    CHECK(weight_of("https://e.org/16C7e42F292c6912E7710c838347Ae178B4a", found) >
+          SMA_EGRESS_BYTES_MAX);
 }
 
 /* Pages made to be slow to compare with do not hold the run up. */
@@ -438,7 +497,8 @@ CASE(a_hostile_page_costs_no_time)
         texts[i] = (struct sma_egress_text){
             SMA_EGRESS_FETCH, {page, sizeof page}, {address, sizeof address - i}};
     clock_t begin = clock();
-    CHECK(sma_egress_cost((struct sma_str){address, sizeof address}, texts, PAGES) <= 2000);
+    CHECK(sma_egress_cost((struct sma_str){address, sizeof address}, texts, PAGES, true) <=
+          2000 * SMA_EGRESS_DATA_WEIGHT);
     CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
 
