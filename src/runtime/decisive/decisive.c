@@ -162,13 +162,12 @@ bool sma_decisive_is_open(const struct sma_config *config, const char *server)
     return false;
 }
 
-static bool finds_packages(const struct sma_config *config, const char *server)
+/* As far as its words tell. */
+static bool runs_project(const struct sma_config *config, const char *server)
 {
-    for (size_t i = 0; i < config->decisive_count; i++) {
-        const struct sma_decisive *item = &config->decisive[i];
-        if (item->is_library && item->server != NULL && strcmp(item->server, server) == 0)
+    for (size_t i = 0; i < config->decisive_count; i++)
+        if (config->decisive[i].server != NULL && strcmp(config->decisive[i].server, server) == 0)
             return true;
-    }
     return false;
 }
 
@@ -180,10 +179,8 @@ const char *sma_decisive_warning(const struct sma_config *config,
         *ret_remedy = "give it a folder outside of the project, or walls";
         return "runs from the project without walls: what a command writes there may run in it";
     }
-    if (server->transport != SMA_MCP_STDIO || server->command == NULL || !server->is_sandboxed ||
-        !sma_decisive_has_means(server) ||
-        (sma_decisive_is_accounted(config->project_dir, server) &&
-         !finds_packages(config, server->name)))
+    if (!server->is_sandboxed || !sma_decisive_has_means(server) ||
+        !runs_project(config, server->name))
         return NULL;
     *ret_remedy = "install it outside of the project, and name it by its whole path";
     return "runs from the project with a network or keys of its own: what a command or the agent "

@@ -75,8 +75,7 @@ bool sma_decisive_is_data(struct sma_str path);
 /** May this server load, without walls, whatever is written in the project? */
 bool sma_decisive_is_open(const struct sma_config *config, const char *server);
 /** Of a server that may run what is written in the project with more than commands have: what the
- *  log, `status` and doctor say of it, and (*ret_remedy, constant) what to do. NULL: of another.
- *  Looks at files. */
+ *  log, `status` and doctor say of it, and (*ret_remedy, constant) what to do. NULL: of another. */
 const char *sma_decisive_warning(const struct sma_config *config,
                                  const struct sma_mcp_config_server *server,
                                  const char **ret_remedy);

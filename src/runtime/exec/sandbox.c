@@ -418,30 +418,6 @@ void sandbox_pin(struct sma_sandbox_plan *plan, const char *path)
     sandbox_add_bind(plan, "--bind", path, path);
 }
 
-void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
-{
-    char folder[PATH_MAX];
-    (void)snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + strlen(project_dir) + 1;
-         !plan->is_read_only && (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-        bool is_pinned = false, holds_mounts = false;
-        *slash = '\0';
-        for (size_t i = 2; i < plan->argument_count; i++) {
-            const char *mounted = plan->arguments[i];
-            if (strcmp(mounted, folder) != 0) {
-                holds_mounts |= sma_sandbox_is_inside(mounted, folder);
-                continue;
-            }
-            is_pinned |= strcmp(plan->arguments[i - 2], "--bind") == 0;
-            if (strcmp(plan->arguments[i - 2], "--ro-bind") == 0 ||
-                strcmp(plan->arguments[i - 1], "--remount-ro") == 0)
-                return; /* nothing is moved in there, and a pin would be written to */
-        }
-        if (!is_pinned && !holds_mounts) /* it would cover them */
-            sandbox_pin(plan, folder);
-    }
-}
-
 static void remove_placeholder(const char *dir, const struct placeholder *row)
 {
     char path[PATH_MAX], bytes[128];

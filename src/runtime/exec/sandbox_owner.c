@@ -43,6 +43,38 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
+enum bound
+{
+    BOUND_NOT,
+    BOUND_WRITABLE,
+    BOUND_OTHERWISE /* read-only, empty or in memory: nothing below it can be moved */
+};
+
+/* What is mounted last counts. */
+static enum bound find_bound(const struct sma_sandbox_plan *plan, const char *path)
+{
+    for (size_t i = plan->argument_count; i-- > 0;)
+        if (strcmp(plan->arguments[i], path) == 0)
+            return i >= 2 && strcmp(plan->arguments[i - 2], "--bind") == 0 ? BOUND_WRITABLE
+                                                                           : BOUND_OTHERWISE;
+    return BOUND_NOT;
+}
+
+void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
+{
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = folder + strlen(project_dir); slash != NULL;
+         *slash = '/', slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        enum bound bound = find_bound(plan, folder);
+        if (bound == BOUND_OTHERWISE)
+            return;
+        if (bound == BOUND_NOT)
+            sandbox_pin(plan, folder);
+    }
+}
+
 /* `name` of the project, as somebody wrote it: a mount of "project/./x" would cover those of the
  * whole project. A link is left alone: what it leads to is another file. */
 static enum sma_err keep(struct keeping *keeping, const char *name)

@@ -51,9 +51,8 @@ bool sandbox_join(char path[PATH_MAX], const char *dir, const char *name); /* fa
 bool sandbox_is_folder(const char *path);                                  /* itself, no link */
 /* Its contents may be changed, its name may not. */
 void sandbox_pin(struct sma_sandbox_plan *plan, const char *path);
-/* ... so it is with the folders above it: else one of them could be moved away, mounts and all, and
- * another be put in its place; or a secret be elsewhere when another command looks for it. Before
- * what lies in them is mounted. */
+/* The folders between the project and what is mounted there, before it is: else one of them could
+ * be moved away and another be put in its place, or be away just while others are started. */
 void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path);
 /* Whatever only an owner may change (owner_files.h) in the project's folder, hooks and
  * configuration of its repository, and the scripts that rules run: see sandbox_owner.c.

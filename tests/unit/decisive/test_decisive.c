@@ -577,6 +577,18 @@ CASE(packages_that_come_later_are_a_change)
     CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "changed node_modules\n"));
 }
 
+/* A folder that is named but not there yet has none; the record knows that they were looked for. */
+CASE(packages_of_a_folder_that_comes_later_are_a_change)
+{
+    static const char entry[] =
+        OUT "\"command\":\"sh\",\"args\":[\"-c\",\"cd late && npx -y box\"]";
+    SMA_AUTO(project_close) struct project project;
+    begin(&project);
+    CHECK_INT(SMA_PROGRAM_NEW, look(&project, entry, ""));
+    project_put(&project, "late/node_modules/.bin/box", "evil\n");
+    CHECK_INT(SMA_PROGRAM_CHANGED, look(&project, entry, "new late/node_modules\n"));
+}
+
 /* uv makes its venv at the first start. */
 CASE(packages_that_a_program_makes_are_no_change)
 {
@@ -664,6 +676,7 @@ CASE(who_runs_the_project_with_more_is_told)
          "keys of its own"},
         {OUT "\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", "without walls"},
         {NET "\"command\":\"uvx\",\"args\":[\"box\"]", NULL},
+        {NET "\"command\":\"mcp-files\",\"args\":[\".\",\"data\"]", NULL},
         {NET "\"command\":\"/usr/bin/python3\",\"args\":[\"/opt/srv.py\"]", NULL},
         {"\"env\":{\"TZ\":\"UTC\"},\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},
         {"\"command\":\"python3\",\"args\":[\"tools/srv.py\"]", NULL},

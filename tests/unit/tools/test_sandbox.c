@@ -4,7 +4,6 @@
  */
 #include "world.h"
 
-#include "runtime/decisive/decisive.h"
 #include "runtime/exec/sandbox.h"
 #include "sma/metrics.h"
 
@@ -66,6 +65,36 @@ CASE(secrets_are_invisible)
                    "--exclude-dir=proc --exclude-dir=sys --exclude-dir=usr --exclude-dir=nix "
                    "--exclude-dir=work --exclude-dir=root --exclude-dir=var",
                    "canary-value\"");
+}
+
+static void make_folder(struct world *world, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", world_dir(world), name);
+    CHECK(mkdir(path, 0755) == 0);
+}
+
+/* Else one command moves them away just while another's walls are made. */
+CASE(folders_with_secrets_stay_where_they_are)
+{
+    SMA_AUTO(world_destroyp)
+    struct world *world =
+        world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh tools/run.sh\","
+                     "\"sh tools/a/b/run.sh\"]}}");
+    static const char *const folders[] = {"sub", "sub/deep", "tools", "tools/a", "tools/a/b"};
+    for (size_t i = 0; i < SMA_COUNT_OF(folders); i++)
+        make_folder(world, folders[i]);
+    world_put_file(world, "sub/deep/.env", "canary-value");
+    world_put_file(world, "tools/a/id_rsa", "canary-value");
+    world_put_file(world, "tools/run.sh", "true");
+    world_put_file(world, "tools/a/b/run.sh", "true");
+    expect_nothing(world, "mv sub/deep x; cat x/.env; mv sub y; cat y/deep/.env", "canary-value");
+    CHECK_TEXT("canary-value", world_get_file(world, "sub/deep/.env"));
+    world_do(world, "echo new > sub/deep/file; mv sub/deep/file sub/other");
+    CHECK_TEXT("new\n", world_get_file(world, "sub/other"));
+    world_do(world, "echo new > tools/a/file; echo new > tools/a/b/file; mv tools/a tools/c");
+    CHECK(!world_has_file(world, "tools/a/file") && !world_has_file(world, "tools/a/b/file"));
+    CHECK_TEXT("canary-value", world_get_file(world, "tools/a/id_rsa"));
 }
 
 /* Nothing is asked for `grep -r` where a rule allows it, also when a member of one chat has it
@@ -425,54 +454,6 @@ CASE(a_repository_keeps_its_configuration)
     CHECK_TEXT("../..\n", world_get_file(world, ".git/worktrees/w/commondir"));
     CHECK_TEXT("kept", world_get_file(world, ".git/modules/m/config"));
     CHECK(!world_has_file(world, ".git/worktrees/x"));
-}
-
-/* What the settings of git include is obeyed by every git outside of the walls, also what
- * is not there yet; so is config.worktree once its owner uses worktrees. */
-CASE(what_git_includes_is_not_written)
-{
-    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
-    char absolute[512];
-    (void)world_do(world, "git init -q .; mkdir -p conf hooked later; git config user.name N; git "
-                          "config user.email n@example.org; echo a > a.txt");
-    snprintf(absolute, sizeof absolute, "[core]\n\thooksPath = %s/hooked\n", world_dir(world));
-    world_put_file(world, "conf/shared", absolute);
-    world_put_file(world, "hooked/pre-commit", "kept");
-    world_put_file(world, ".git/config",
-                   "[core]\n\tbare = false\n\trepositoryformatversion = 0\n"
-                   "[user]\n\tname = N\n\temail = n@example.org\n"
-                   "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
-                   "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
-    static struct sma_decisive items[] = {
-        {.path = "conf/shared", .is_of_git = true, .is_awaited = true, .is_setting = true},
-        {.path = "later/settings", .is_of_git = true, .is_awaited = true, .is_setting = true},
-        {.path = ".git/own", .is_of_git = true, .is_awaited = true, .is_setting = true}};
-    world_config(world)->decisive = items;
-    world_config(world)->decisive_count = SMA_COUNT_OF(items);
-    (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "
-                          "hooked/pre-commit; do echo x > $f; rm -f $f; echo y > new; mv -f new "
-                          "$f; ln -sf /tmp $f; mv $(dirname $f) moved; mkdir $f; done");
-    CHECK_TEXT(absolute, world_get_file(world, "conf/shared"));
-    CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
-    CHECK(!world_has_file(world, "later/settings") && !world_has_file(world, ".git/own"));
-    CHECK(!world_has_file(world, ".git/config.worktree"));
-    const struct world_record *record =
-        world_do(world, "git -c core.hooksPath=/dev/null add a.txt && git -c "
-                        "core.hooksPath=/dev/null commit -qm one && git log --oneline | wc -l");
-    CHECK_TEXT("1", world_member(world, record, "stdout"));
-    record = world_do(world, "git worktree add w >log 2>&1; ls w");
-    CHECK_TEXT("a.txt", world_member(world, record, "stdout"));
-
-    /* what no mount can keep: then nothing but .git is written */
-    items[1].path = "nowhere/settings";
-    record = world_do(world, "echo fine > .git/index; mkdir nowhere; echo x > nowhere/settings");
-    CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
-    CHECK(!world_has_file(world, "nowhere"));
-    CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
-    items[1].path = ".git/nowhere/settings";
-    record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
-    CHECK(strstr(record->content, "Not run: the settings of git include") != NULL);
-    CHECK(!world_has_file(world, ".git/nowhere"));
 }
 
 /* Decoys made by one command must not push what is an owner's out of the list for the next. */

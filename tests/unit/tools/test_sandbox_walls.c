@@ -324,27 +324,53 @@ static void secrets_at_any_depth_are_invisible(void)
     world_destroy(world);
 }
 
-/* Another command that starts meanwhile has looked where they were, and would mount the
- * empty file there. */
-static void folders_of_secrets_are_not_moved(void)
+/* What the settings of git include is obeyed by every git outside of the walls, also what
+ * is not there yet; so is config.worktree once its owner uses worktrees. */
+static void what_git_includes_is_not_written(void)
 {
-    struct world *world = world_create(REQUIRE);
-    put_folders(world, "a/b/c/.env");
-    put_folders(world, "a/b/d/id_rsa");
-    put_folders(world, "kept/plain");
-    world_put_file(world, "kept/plain", "plain\n");
-    world_put_file(world, "a/b/c/.env", "KEY=canary-value\n");
-    world_put_file(world, "a/b/d/id_rsa", "canary-value\n");
-    world_put_file(world, "a/b/d/plain", "plain\n");
-    (void)world_do(world, "for f in a/b/c a/b/d a/b a; do mv $f moved; mv -T $f kept; rm -rf $f; "
-                          "done; mv kept other; echo fine > a/b/c/new; true");
-    CHECK_TEXT("KEY=canary-value\n", world_get_file(world, "a/b/c/.env"));
-    CHECK_TEXT("canary-value\n", world_get_file(world, "a/b/d/id_rsa"));
-    CHECK_TEXT("fine\n", world_get_file(world, "a/b/c/new"));
-    CHECK(world_has_file(world, "other/plain"));
-    CHECK(!world_has_file(world, "moved/.env") || world_get_file(world, "moved/.env")[0] == 0);
-    expect_no_canary(world, "grep -r canary-value .");
-    world_destroy(world);
+    SMA_AUTO(world_destroyp) struct world *world = world_create(REQUIRE);
+    char absolute[512];
+    (void)world_do(world, "git init -q .; mkdir -p conf hooked later; git config user.name N; git "
+                          "config user.email n@example.org; echo a > a.txt");
+    snprintf(absolute, sizeof absolute, "[core]\n\thooksPath = %s/hooked\n", world_dir(world));
+    world_put_file(world, "conf/shared", absolute);
+    world_put_file(world, "hooked/pre-commit", "kept");
+    world_put_file(world, ".git/config",
+                   "[core]\n\tbare = false\n\trepositoryformatversion = 0\n"
+                   "[user]\n\tname = N\n\temail = n@example.org\n"
+                   "[include]\n\tpath = ../conf/shared\n\tpath = ../later/settings\n"
+                   "[includeIf \"gitdir:/nowhere/\"]\n\tpath = own\n");
+    static struct sma_decisive items[] = {
+        {.path = "conf/shared", .is_of_git = true, .is_awaited = true, .is_setting = true},
+        {.path = "later/settings", .is_of_git = true, .is_awaited = true, .is_setting = true},
+        {.path = ".git/own", .is_of_git = true, .is_awaited = true, .is_setting = true}};
+    world_config(world)->decisive = items;
+    world_config(world)->decisive_count = SMA_COUNT_OF(items);
+    (void)world_do(world, "for f in conf/shared later/settings .git/own .git/config.worktree "
+                          "hooked/pre-commit; do echo x > $f; rm -f $f; echo y > new; mv -f new "
+                          "$f; ln -sf /tmp $f; mv $(dirname $f) moved; mkdir $f; done");
+    CHECK_TEXT(absolute, world_get_file(world, "conf/shared"));
+    CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
+    CHECK(!world_has_file(world, "later/settings") && !world_has_file(world, ".git/own"));
+    CHECK(!world_has_file(world, ".git/config.worktree"));
+    const struct world_record *record =
+        world_do(world, "git -c core.hooksPath=/dev/null add a.txt && git -c "
+                        "core.hooksPath=/dev/null commit -qm one && git log --oneline | wc -l");
+    CHECK_TEXT("1", world_member(world, record, "stdout"));
+    record = world_do(world, "git worktree add w >log 2>&1; ls w");
+    CHECK_TEXT("a.txt", world_member(world, record, "stdout"));
+
+    /* what no mount can keep: then nothing but .git is written */
+    items[1].path = "nowhere/settings";
+    items[2].is_setting = false; /* a program that they name */
+    record = world_do(world, "echo fine > .git/index; mkdir nowhere; echo x > .git/own");
+    CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
+    CHECK(!world_has_file(world, "nowhere") && !world_has_file(world, ".git/own"));
+    CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
+    items[1].path = ".git/nowhere/settings";
+    record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
+    CHECK(strstr(record->content, "Not run: the settings of git include") != NULL);
+    CHECK(!world_has_file(world, ".git/nowhere"));
 }
 
 /* A folder that is written in another way is the same folder, and no mount of it covers
@@ -355,26 +381,20 @@ static void what_is_kept_by_any_way_to_write_it(void)
                                        "\"hooked\" # there"};
     for (size_t i = 0; i < SMA_COUNT_OF(ways); i++) {
         SMA_AUTO(world_destroyp)
-        struct world *world =
-            world_create("{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\","
-                         "\"sh run/deep/er/x.sh\"]}}");
+        struct world *world = world_create(
+            "{\"exec_shell\":{\"sandbox\":\"require\",\"allow\":[\"sh .//run/./x.sh\"]}}");
         char text[512];
-        (void)world_do(world, "git init -q .; mkdir -p hooked a run/deep/er");
+        (void)world_do(world, "git init -q .; mkdir -p hooked a run");
         world_put_file(world, "run/x.sh", "true");
-        world_put_file(world, "run/deep/er/x.sh", "true");
-        world_put_file(world, "run/deep/id_rsa",
-                       "canary-value"); /* a pin there would be written to */
         snprintf(text, sizeof text, "[core]\n\tbare = false\n\thooksPath = %s\n", ways[i]);
         world_put_file(world, ".git/config", text);
         world_put_file(world, "hooked/pre-commit", "kept");
         world_put_file(world, ".env", "canary-value");
         world_put_file(world, ".ship/state.db", "canary-value");
         expect_no_canary(world, "cat .env .ship/state.db; echo x > ship.json; echo x > .env; "
-                                "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh; "
-                                "echo x > run/deep/new");
+                                "echo x > hooked/pre-commit; mv hooked moved; echo x > run/x.sh");
         CHECK_TEXT("kept", world_get_file(world, "hooked/pre-commit"));
         CHECK_TEXT("true", world_get_file(world, "run/x.sh"));
-        CHECK(!world_has_file(world, "run/deep/new"));
         CHECK_TEXT("canary-value", world_get_file(world, ".env"));
     }
 }
@@ -672,7 +692,7 @@ int main(void)
     RUN(hidden_folders_take_nothing);
     RUN(ship_json_is_shown_without_its_secrets);
     RUN(secrets_at_any_depth_are_invisible);
-    RUN(folders_of_secrets_are_not_moved);
+    RUN(what_git_includes_is_not_written);
     RUN(what_is_kept_by_any_way_to_write_it);
     RUN(what_would_run_outside_cannot_come);
     RUN(secrets_that_come_later_are_invisible);
