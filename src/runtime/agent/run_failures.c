@@ -96,27 +96,41 @@ static uint64_t hash_result(const struct sma_run *run, struct sma_str content)
 }
 
 /* -- counters: the same calls but for their numbers -------------------------------------------- */
+/* Of the arguments, whatever their numbers are. */
+static uint64_t hash_shape(const uint8_t key[16], struct sma_str arguments)
+{
+    uint64_t hash = 0;
+    char piece[256]; /* what came before, then as many bytes as there is room for */
+    size_t len = sizeof hash;
+    memcpy(piece, &hash, sizeof hash);
+    for (size_t i = 0; i < arguments.len; i++) {
+        bool is_digit = isdigit((unsigned char)arguments.ptr[i]);
+        if (is_digit && i > 0 && isdigit((unsigned char)arguments.ptr[i - 1]))
+            continue;
+        piece[len++] = is_digit ? '0' : arguments.ptr[i];
+        if (len == sizeof piece) {
+            hash = sma_siphash(key, piece, len);
+            memcpy(piece, &hash, sizeof hash);
+            len = sizeof hash;
+        }
+    }
+    return sma_siphash(key, piece, len);
+}
+
 /* *mark goes on by this call, whatever its numbers, and its result. Only what reads: two changes
  * that differ in a number are both wanted, and "done" is what both say. */
 static void put_mark(const struct sma_run *run, uint64_t *mark, const struct sma_stored_call *call,
                      struct sma_str result)
 {
     uint8_t key[16];
-    struct sma_buf shape;
-    memcpy(key, run->random, sizeof key);
-    sma_buf_init(&shape, call->arguments.len + 1);
-    for (size_t i = 0; i < call->arguments.len; i++) {
-        bool is_digit = isdigit((unsigned char)call->arguments.ptr[i]);
-        if (!is_digit || i == 0 || !isdigit((unsigned char)call->arguments.ptr[i - 1]))
-            sma_buf_put_char(&shape, is_digit ? '0' : call->arguments.ptr[i]);
+    if (*mark == 0 || call->is_invalid || !sma_tool_only_reads(sma_tool_find(call->name))) {
+        *mark = 0;
+        return;
     }
+    memcpy(key, run->random, sizeof key);
     uint64_t parts[] = {*mark, sma_siphash(key, call->name.ptr, call->name.len),
-                        sma_siphash(key, shape.len == 0 ? "" : shape.ptr, shape.len),
-                        hash_result(run, result)};
-    bool counts = *mark != 0 && !call->is_invalid && shape.err == SMA_ERR_OK &&
-                  sma_tool_only_reads(sma_tool_find(call->name));
-    *mark = counts ? sma_siphash(key, parts, sizeof parts) : 0;
-    sma_buf_fini(&shape);
+                        hash_shape(key, call->arguments), hash_result(run, result)};
+    *mark = sma_siphash(key, parts, sizeof parts);
 }
 
 void run_count_round(struct sma_run *run, const struct run_round *round)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define LONG_LINE_CHARGE ((size_t)SMA_HISTORY_BYTES_MAX / 4)
 #define MAIN_FILE UINT32_MAX /* sorts after every archive */
 #define SLICE_NS 2000000u
 #define ROTATED_COUNT_MAX 4 /* rotations of one chat within two slices */
@@ -448,11 +449,15 @@ static enum sma_err add_item(struct sma_history_reader *reader, struct sma_str l
         history_report_line(reader->history, reader->path.ptr, reader->fd, offset);
         return SMA_ERR_OK;
     }
-    if (err == SMA_ERR_OK && bytes > SMA_HISTORY_BYTES_MAX - reader->item_bytes)
+    /* A long line is dear to read, however short it is made: four of them at most. */
+    size_t charge = line.len <= SMA_HISTORY_WHOLE_LINE_BYTES_MAX || bytes > LONG_LINE_CHARGE
+                        ? bytes
+                        : LONG_LINE_CHARGE;
+    if (err == SMA_ERR_OK && charge > SMA_HISTORY_BYTES_MAX - reader->item_bytes)
         stop(reader, true);
     if (err != SMA_ERR_OK || reader->is_done)
         return err;
-    reader->item_bytes += bytes;
+    reader->item_bytes += charge;
     uint32_t slot = reader->limit - ++reader->item_count;
     item.line = (struct sma_str){copy, copy == NULL ? 0 : bytes};
     reader->lines[slot] = SMA_TAKE(copy);
