@@ -58,6 +58,9 @@ bool sma_decisive_add(struct sma_decisive_list *list, const char *project_dir,
  *  too long */
 bool sma_decisive_clean(const char *project_dir, const char *path, char room[PATH_MAX]);
 
+/** What the settings of git in this project include and name. Blocks: reads files. */
+void sma_decisive_add_git(struct sma_decisive_list *list, const char *project_dir);
+
 struct sma_mcp_config_server;
 /**
  * What this entry of mcp.json runs that lies in the project: its command, scripts, what its options

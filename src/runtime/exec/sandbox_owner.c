@@ -63,14 +63,15 @@ static enum bound find_bound(const struct sma_sandbox_plan *plan, const char *pa
 void sandbox_pin_above(struct sma_sandbox_plan *plan, const char *project_dir, const char *path)
 {
     char folder[PATH_MAX];
+    bool is_writable = true; /* by the nearest mount above: .git may be where the project is not */
     (void)snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = folder + strlen(project_dir); slash != NULL;
          *slash = '/', slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         enum bound bound = find_bound(plan, folder);
-        if (bound == BOUND_OTHERWISE)
-            return;
-        if (bound == BOUND_NOT)
+        if (bound != BOUND_NOT)
+            is_writable = bound == BOUND_WRITABLE;
+        else if (is_writable)
             sandbox_pin(plan, folder);
     }
 }

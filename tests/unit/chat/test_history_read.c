@@ -535,6 +535,35 @@ CASE(a_long_line_hides_nothing)
 }
 
 /* max - 1, max and max + 1 bytes of a line. */
+/* Each is read whole before it is made short. */
+CASE(long_lines_are_dear)
+{
+    char *text = malloc(SMA_HISTORY_BYTES_MAX + 3);
+    struct sma_buf file;
+    bool is_cut;
+    uint32_t count;
+    CHECK(text != NULL);
+    memset(text, 'z', SMA_HISTORY_BYTES_MAX + 2);
+    text[0] = text[SMA_HISTORY_BYTES_MAX + 1] = '"';
+    text[SMA_HISTORY_BYTES_MAX + 2] = '\0';
+    make_directory();
+    sma_buf_init(&file, 64u << 20);
+    for (int i = 0; i < 6; i++)
+        put_line(&file, "user", text, "");
+    put_file(NAME, file.ptr, file.len);
+    struct sma_history *history = open_history();
+    struct sma_history_query query = {.chat_key = SMA_STR(KEY), .limit = 50};
+    struct sma_history_reader *reader = run_query(history, &query);
+    (void)sma_history_read_items(reader, &count, &is_cut);
+    CHECK_INT(4, count);
+    CHECK(is_cut);
+    sma_history_read_end(reader);
+    sma_history_close(history);
+    drop_directory();
+    sma_buf_fini(&file);
+    free(text);
+}
+
 CASE(a_line_is_whole_up_to_its_bound)
 {
     static const struct

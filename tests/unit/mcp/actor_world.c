@@ -57,9 +57,16 @@ static void take_answer(struct world *world, struct sma_msg *msg, struct sma_ctx
     }
 }
 
+unsigned world_agent_pause_ms;
+
 static void take_catalogue(struct world *world, struct sma_msg *msg, struct sma_ctx *ctx)
 {
     const struct sma_mcp_offer *offer = SMA_MSG_BODY(msg, struct sma_mcp_offer);
+    if (world_agent_pause_ms > 0) {
+        pthread_mutex_unlock(&world->lock);
+        usleep(world_agent_pause_ms * 1000); /* it is at something else */
+        pthread_mutex_lock(&world->lock);
+    }
     CHECK(world->catalogue == NULL || offer->catalogue->version > world->catalogue->version);
     sma_mcp_catalogue_unref(world->catalogue);
     world->catalogue = sma_mcp_catalogue_ref(offer->catalogue);

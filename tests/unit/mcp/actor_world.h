@@ -39,6 +39,8 @@ const char *world_dir(const struct world *world);
 void world_reload(struct world *world, const char *const *servers, const char *more);
 /** ... and ship.json: its block "permissions". */
 void world_permit(struct world *world, const char *permissions_json);
+/** The agent takes so long for a catalogue; 0 as a rule. Changed while there is no world. */
+extern unsigned world_agent_pause_ms;
 /** Waits until the newest catalogue says this of a server. */
 void world_await_state(struct world *world, const char *server, enum sma_mcp_state state);
 /** ... and until it holds a tool, by "server:tool"; or does not. */

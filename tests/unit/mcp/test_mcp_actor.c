@@ -53,6 +53,29 @@ static void both_eras_are_connected_and_called(void)
     world_destroy(world);
 }
 
+/* Whoever reads "connected" and writes a message finds its tools in that run. */
+static void it_is_connected_when_the_agent_has_its_tools(void)
+{
+    struct sma_buf seen;
+    bool is_connected = false;
+    sma_servers_put(SMA_STR("{}"));
+    world_agent_pause_ms = 300;
+    struct world *world = world_create(SERVERS("a", "good"), "");
+    sma_buf_init(&seen, SMA_SERVERS_BYTES_MAX);
+    for (int rest = PATIENCE_AWAIT_MS / 5; !is_connected; rest--) {
+        CHECK(rest > 0);
+        usleep(5000);
+        sma_buf_clear(&seen);
+        sma_servers_format(&seen);
+        is_connected = memmem(seen.ptr, seen.len, "\"connected\"", 11) != NULL;
+    }
+    const struct sma_mcp_server *server = world_server(world, "a");
+    CHECK(server != NULL && server->state == SMA_MCP_CONNECTED);
+    sma_buf_fini(&seen);
+    world_destroy(world);
+    world_agent_pause_ms = 0;
+}
+
 static void outcomes_say_what_happened(void)
 {
     struct world *world = world_create(SERVERS("a", "good"), ",\"tools\":{\"deny\":[\"env\"]}");
@@ -701,6 +724,7 @@ int main(int argc, char **argv)
     const char *group = argc > 1 ? argv[1] : "work";
     if (strcmp(group, "work") == 0) {
         RUN(both_eras_are_connected_and_called);
+        RUN(it_is_connected_when_the_agent_has_its_tools);
         RUN(outcomes_say_what_happened);
         RUN(a_picture_becomes_a_file);
         RUN(a_server_gets_what_is_meant_for_it);

@@ -109,7 +109,7 @@ CASE(what_a_command_reads_is_bound_or_said)
         /* what a process calls its own is another's to us */
         {"tac /proc/self/cwd/f", false, "open"},
         {"tac < //proc//self/cwd/f", false, "open"},
-        {"tac /usr/../proc/thread-self/root/f", false, "open"},
+        {"tac '/usr/../proc/thread-self/root'/f", false, "open"},
         {"tac /dev/fd/../cwd/f", false, "open"},
         {"tac /proc/self/fd/9 9<f", true, "open"},
         {"cat /proc/self/cwd/*", false, "open"},

@@ -367,6 +367,10 @@ static void what_git_includes_is_not_written(void)
     CHECK(strstr(world_member(world, record, "note"), "all of the project but .git") != NULL);
     CHECK(!world_has_file(world, "nowhere") && !world_has_file(world, ".git/own"));
     CHECK_TEXT("fine\n", world_get_file(world, ".git/index"));
+    (void)world_do(world, "mkdir .git/deep; echo kept > .git/deep/settings");
+    items[0].path = ".git/deep/settings";
+    (void)world_do(world, "mv .git/deep .git/moved; mkdir .git/deep; echo x > .git/deep/settings");
+    CHECK_TEXT("kept\n", world_get_file(world, ".git/deep/settings"));
     items[1].path = ".git/nowhere/settings";
     record = world_do(world, "mkdir .git/nowhere; echo x > .git/nowhere/settings");
     CHECK(strstr(record->content, "Not run: the settings of git include") != NULL);
