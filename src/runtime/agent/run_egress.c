@@ -80,22 +80,20 @@ static uint32_t put_web(struct sma_run *run, struct sma_egress_text *texts,
 }
 
 /* Out of memory everything is the model's own. */
-static uint32_t cost_of(struct sma_run *run, struct sma_str url, uint32_t *ret_weight)
+static struct sma_egress_cost cost_of(struct sma_run *run, struct sma_str url)
 {
     struct sma_run *root = run->parent != NULL ? run->parent : run;
     uint32_t web = web_count(root) + (run != root ? web_count(run) : 0);
     struct sma_egress_text *texts =
         calloc((size_t)web + root->session->turn_count + 1, sizeof *texts);
     struct sma_tool_args *args = calloc((size_t)web + 1, sizeof *args);
-    uint32_t cost = (uint32_t)url.len;
-    *ret_weight = cost * SMA_EGRESS_DATA_WEIGHT;
+    struct sma_egress_cost cost = {(uint32_t)url.len, (uint32_t)url.len * SMA_EGRESS_DATA_WEIGHT};
     if (texts != NULL && args != NULL) {
         uint32_t typed = put_typed(root, texts);
         uint32_t found = put_web(root, texts + typed, args);
         if (run != root)
             found += put_web(run, texts + typed + found, args + found);
-        cost = sma_egress_cost(url, texts, typed + found, false);
-        *ret_weight = sma_egress_cost(url, texts, typed + found, true);
+        cost = sma_egress_cost(url, texts, typed + found);
     }
     for (uint32_t i = 0; args != NULL && i < web; i++)
         sma_tool_args_fini(&args[i]);
@@ -116,11 +114,11 @@ void run_egress_ask(struct sma_run *run, struct run_call *call, struct sma_tool_
     ask->has_read = true;
     ask->left_bytes = egress->bytes;
     ask->left_listed_bytes = egress->listed_bytes;
-    ask->leaving_bytes = ask->leaving_weight = (uint32_t)call->args.query.len;
+    struct sma_egress_cost cost = {(uint32_t)call->args.query.len, (uint32_t)call->args.query.len};
     if (call->tool == SMA_TOOL_WEB_FETCH)
-        ask->leaving_bytes = cost_of(run, call->args.url, &ask->leaving_weight);
-    call->leaving_bytes = ask->leaving_bytes;
-    call->leaving_weight = ask->leaving_weight;
+        cost = cost_of(run, call->args.url);
+    call->leaving_bytes = ask->leaving_bytes = cost.bytes;
+    call->leaving_weight = ask->leaving_weight = cost.weight;
     sma_egress_add(egress, SMA_EGRESS_ANYBODY, call->leaving_weight);
     sma_egress_add(egress, SMA_EGRESS_LISTED, call->leaving_bytes);
 }

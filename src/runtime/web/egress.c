@@ -44,19 +44,35 @@ static bool is_data(struct sma_str word)
            (digits == word.len && digits > 13);
 }
 
-/* The bytes from `from` on; of a word that begins before it the whole word says what it is. */
-static size_t weigh(struct sma_str address, size_t from, size_t weight)
+struct cost
 {
-    size_t sum = address.len - from;
-    for (size_t at = 0, end; at < address.len && weight > 1; at = end + 1) {
+    size_t bytes, weight;
+};
+
+static struct cost sum(struct cost a, struct cost b)
+{
+    return (struct cost){a.bytes + b.bytes, a.weight + b.weight};
+}
+
+static struct cost least_of(struct cost a, struct cost b)
+{
+    return (struct cost){a.bytes < b.bytes ? a.bytes : b.bytes,
+                         a.weight < b.weight ? a.weight : b.weight};
+}
+
+/* The bytes from `from` on; of a word that begins before it the whole word says what it is. */
+static struct cost weigh(struct sma_str address, size_t from)
+{
+    struct cost cost = {address.len - from, address.len - from};
+    for (size_t at = 0, end; at < address.len; at = end + 1) {
         end = at;
         while (end < address.len && kind_of(address.ptr[end]) != '\0')
             end++;
         size_t begin = at < from ? from : at;
         if (begin < end && is_data((struct sma_str){address.ptr + at, end - at}))
-            sum += (end - begin) * (weight - 1);
+            cost.weight += (end - begin) * (SMA_EGRESS_DATA_WEIGHT - 1);
     }
-    return sum;
+    return cost;
 }
 
 /* Bytes at the beginning of `address` that stand in `text` one behind another. Linear: of places
@@ -96,35 +112,35 @@ static struct sma_str echo_of_search(struct sma_str address, struct sma_str aske
 }
 
 /* By this text alone, without what its page's own address cost. */
-static size_t cost_by(struct sma_str address, const struct sma_egress_text *text, size_t known,
-                      size_t weight)
+static struct cost cost_by(struct sma_str address, const struct sma_egress_text *text, size_t known)
 {
+    static const struct cost choice = {CHOICE_BYTES, CHOICE_BYTES};
     struct sma_str asked = behind_scheme(text->asked);
     switch (text->kind) {
     case SMA_EGRESS_TYPED:
-        return weigh(address, known, weight);
+        return weigh(address, known);
     case SMA_EGRESS_SEARCH:
-        return weigh(address, known, weight) +
-               (known == 0 ? 0 : CHOICE_BYTES + weigh(echo_of_search(address, asked), 0, weight));
+        return known == 0 ? weigh(address, 0)
+                          : sum(sum(weigh(address, known), choice),
+                                weigh(echo_of_search(address, asked), 0));
     case SMA_EGRESS_FETCH:
         break;
     }
-    return weigh(address, same_bytes(address, asked), weight) + CHOICE_BYTES;
+    return sum(weigh(address, same_bytes(address, asked)), choice);
 }
 
 /* Of pages the oldest that has most of the address counts: what its own address cost may stand in
  * this one again. */
-static size_t cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
-                   size_t weight)
+static struct cost cost_of(struct sma_str address, const struct sma_egress_text *texts,
+                           size_t count)
 {
-    size_t least = weigh(address, 0, weight), behind = 0;
+    struct cost least = weigh(address, 0), behind = {0, 0};
     for (int depth = 0; depth < DEPTH_MAX; depth++) {
-        size_t page = count, page_known = 0, all = behind + weigh(address, 0, weight);
-        least = all < least ? all : least;
+        size_t page = count, page_known = 0;
+        least = least_of(least, sum(behind, weigh(address, 0)));
         for (size_t i = 0; i < count; i++) {
             size_t known = known_bytes(address, texts[i].text);
-            size_t bytes = behind + cost_by(address, &texts[i], known, weight);
-            least = bytes < least ? bytes : least;
+            least = least_of(least, sum(behind, cost_by(address, &texts[i], known)));
             if (texts[i].kind == SMA_EGRESS_FETCH && known > page_known) {
                 page = i;
                 page_known = known;
@@ -132,18 +148,24 @@ static size_t cost(struct sma_str address, const struct sma_egress_text *texts, 
         }
         if (page == count)
             break;
-        behind += weigh(address, page_known, weight) + CHOICE_BYTES;
+        behind =
+            sum(sum(behind, weigh(address, page_known)), (struct cost){CHOICE_BYTES, CHOICE_BYTES});
         address = behind_scheme(texts[page].asked);
         count = page;
     }
     return least;
 }
 
-uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
-                         bool weighs)
+static uint32_t cut(size_t value)
 {
-    size_t bytes = cost(behind_scheme(address), texts, count, weighs ? SMA_EGRESS_DATA_WEIGHT : 1);
-    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+struct sma_egress_cost sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts,
+                                       size_t count)
+{
+    struct cost cost = cost_of(behind_scheme(address), texts, count);
+    return (struct sma_egress_cost){cut(cost.bytes), cut(cost.weight)};
 }
 
 bool sma_egress_is_much(const struct sma_egress *before, enum sma_egress_to to, uint32_t bytes)

@@ -53,10 +53,14 @@ struct sma_egress_text
 
 /** What was counted on another day does not count any more. */
 void sma_egress_set_day(struct sma_egress *egress, int64_t wall_ms);
-/** Bytes of `address` that are the model's own. @texts: oldest first
- *  @weighs  those of words that look like data count SMA_EGRESS_DATA_WEIGHT times */
-uint32_t sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts, size_t count,
-                         bool weighs);
+struct sma_egress_cost
+{
+    uint32_t bytes;
+    uint32_t weight; /* those of words that look like data count SMA_EGRESS_DATA_WEIGHT times */
+};
+/** Of `address` what is the model's own. @texts: oldest first */
+struct sma_egress_cost sma_egress_cost(struct sma_str address, const struct sma_egress_text *texts,
+                                       size_t count);
 /** Would `bytes` more be too much to leave without a question? */
 bool sma_egress_is_much(const struct sma_egress *before, enum sma_egress_to to, uint32_t bytes);
 /** Count them, or take them back. */

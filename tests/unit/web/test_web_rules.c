@@ -411,7 +411,7 @@ CASE(what_the_model_made_up_is_counted)
     };
     for (size_t i = 0; i < SMA_COUNT_OF(rows); i++) {
         struct sma_str address = sma_str(rows[i].address);
-        uint32_t cost = sma_egress_cost(address, rows[i].texts, 3, false);
+        uint32_t cost = sma_egress_cost(address, rows[i].texts, 3).bytes;
         const char *at = strstr(rows[i].address, "://");
         uint32_t all =
             (uint32_t)(at == NULL || at > rows[i].address + 5 ? address.len : strlen(at + 3));
@@ -424,7 +424,7 @@ CASE(what_the_model_made_up_is_counted)
 
 static uint32_t weight_of(const char *address, struct sma_egress_text text)
 {
-    return sma_egress_cost(sma_str(address), &text, 1, true);
+    return sma_egress_cost(sma_str(address), &text, 1).weight;
 }
 
 /* Addresses that models make up after files were read, and keys in the forms they have: the former
@@ -497,7 +497,7 @@ CASE(a_hostile_page_costs_no_time)
         texts[i] = (struct sma_egress_text){
             SMA_EGRESS_FETCH, {page, sizeof page}, {address, sizeof address - i}};
     clock_t begin = clock();
-    CHECK(sma_egress_cost((struct sma_str){address, sizeof address}, texts, PAGES, true) <=
+    CHECK(sma_egress_cost((struct sma_str){address, sizeof address}, texts, PAGES).weight <=
           2000 * SMA_EGRESS_DATA_WEIGHT);
     CHECK(clock() - begin < CLOCKS_PER_SEC);
 }
